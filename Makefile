@@ -1,0 +1,57 @@
+# Everything runs in .venv, which is made on first use.
+#   PYTHON=python3.12   the Python to make it with (3.11 or newer)
+#   TORCH_INDEX=URL     a further package index for torch, e.g. https://download.pytorch.org/whl/cpu
+#   ARGS="-k scoring"   more arguments for `make test`
+
+PYTHON ?= python3
+TORCH_INDEX ?=
+ARGS ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+UNFINISHED := $(VENV)/.unfinished
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup train test lint wheel-test clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: $(INSTALLED) ## make .venv and install the project into it
+
+train: $(INSTALLED) ## train a small policy and measure it (two cores, minutes)
+	$(PY) -m training.train configs/quick.toml
+
+test: $(INSTALLED) ## run the test suite
+	$(PY) -m pytest $(ARGS)
+
+lint: $(INSTALLED) ## ruff, mypy and the import contracts; changes nothing
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+
+wheel-test: $(INSTALLED) ## build the wheel, install it in a clean environment and play from there
+	@set -eu; here=$$(pwd); tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	$(PY) -m build --outdir "$$tmp/dist" .; \
+	"$$here/$(PY)" -m venv "$$tmp/venv"; \
+	"$$tmp/venv/bin/python" -m pip install --quiet -c constraints.txt "$$tmp"/dist/*.whl; \
+	cd "$$tmp"; BELOTE_ENV_CACHE="$$tmp/cache" "$$tmp/venv/bin/python" -I "$$here/tests/wheel_check.py"
+
+clean: ## remove what builds and tests leave behind; .venv and runs stay
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+# An installation that was interrupted leaves $(UNFINISHED) behind; the next one then starts from an empty .venv.
+$(INSTALLED): pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { \
+		echo "No '$(PYTHON)' here. Belote Env needs Python 3.11 or newer; name one: make PYTHON=/path/to/python"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Belote Env needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12"; exit 1; }
+	@if [ -e $(UNFINISHED) ] || ! $(PY) -m pip --version >/dev/null 2>&1; then $(PYTHON) -m venv --clear $(VENV); fi
+	@touch $(UNFINISHED)
+	$(PY) -m pip install --disable-pip-version-check -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e ".[train,test,dev]"
+	@rm -f $(UNFINISHED)
+	@touch $@

@@ -1,0 +1,108 @@
+"""`kernel`: compiled functions whose disk cache knows about every file they were built from.
+
+numba keys a cached kernel by the file that holds it and inlines the kernels it calls.  A constant or a callee
+changed in another file would stay stale, even across an upgrade of the package.  Here the key is one digest over
+all kernel rooms, so an edit to any of them recompiles all, and nothing else does.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Modules that define kernels or constants that kernels freeze, relative to this package.
+KERNEL_ROOMS = (
+    "_jit.py",
+    "cards.py",
+    "rules.py",
+    "state.py",
+    "tricks.py",
+    "auction.py",
+    "scoring.py",
+    "engine.py",
+    "knowledge.py",
+    "observation.py",
+    "players/heuristic.py",
+    "players/random.py",
+    "envs/batch.py",
+)
+
+
+def kernel_digest() -> str:
+    """Hex digest of the kernel rooms' sources and of the compiler that read them."""
+    digest = hashlib.sha256(f"numba {numba.__version__} numpy {np.__version__}".encode())
+    root = Path(__file__).parent
+    for room in KERNEL_ROOMS:
+        path = root / room
+        digest.update(room.encode())
+        digest.update(path.read_bytes() if path.exists() else b"absent")
+    return digest.hexdigest()[:16]
+
+
+DIGEST = kernel_digest()
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels live: `$BELOTE_ENV_CACHE`, else the user's cache folder."""
+    chosen = os.environ.get("BELOTE_ENV_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "belote_env"
+
+
+def _cache_class() -> Any:
+    """A numba `FunctionCache` stamped with `DIGEST`, or None when numba's internals have moved."""
+    try:
+        from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+        class Locator(_CacheLocator):  # type: ignore[misc,unused-ignore]
+            def __init__(self, py_func: Any, py_file: str) -> None:
+                self._line = py_func.__code__.co_firstlineno
+
+            def get_cache_path(self) -> str:
+                return str(cache_directory() / DIGEST)
+
+            def get_source_stamp(self) -> str:
+                return DIGEST
+
+            def get_disambiguator(self) -> str:
+                return str(self._line)
+
+            @classmethod
+            def from_function(cls, py_func: Any, py_file: str) -> Any:
+                locator = cls(py_func, py_file)
+                try:
+                    locator.ensure_cache_path()
+                except OSError:
+                    return None  # an unwritable home: numba then compiles without a cache
+                return locator
+
+        class Impl(CompileResultCacheImpl):  # type: ignore[misc,unused-ignore]
+            _locator_classes = [Locator]
+
+        class Cache(FunctionCache):  # type: ignore[misc,unused-ignore]
+            _impl_class = Impl
+
+        return Cache
+    except (ImportError, AttributeError):
+        return None
+
+
+_CACHE = _cache_class()
+
+
+def kernel(function: F) -> F:
+    """Compile a module-level function with numba, release the GIL inside it, cache it on disk by `DIGEST`."""
+    compiled = numba.njit(nogil=True)(function)
+    if _CACHE is not None and hasattr(compiled, "_cache"):
+        try:
+            compiled._cache = _CACHE(function)
+        except (RuntimeError, OSError):
+            pass  # no writable place: the kernel is compiled anew in every process
+    return compiled  # type: ignore[no-any-return]

@@ -1,0 +1,277 @@
+"""One match: new match, next deal, legal actions, apply, results. Dispatch by phase, nothing else.
+
+Kernels trust their caller: the action is legal, the deal is over before the next one. Doors check.
+"""
+
+import numpy as np
+
+from belote_env._jit import kernel
+from belote_env.auction import apply_call, deal_first, deal_rest, legal_calls
+from belote_env.cards import BELOTE_MASK, NO_CARD, POINTS, STRENGTH
+from belote_env.rules import choice
+from belote_env.scoring import deal_score, match_result
+from belote_env.state import (
+    BID_ONE,
+    DEAL_OVER,
+    MATCH_OVER,
+    NOBODY,
+    OPEN,
+    PENDING,
+    PLAY,
+)
+from belote_env.tricks import denied_cards, legal_cards, trick_in_progress
+
+SAME_DEALER = choice("all_pass", "same_dealer")
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+
+
+@kernel
+def mix(x):
+    """SplitMix64's finaliser (Steele, Lea & Flood 2014): a bijection of 64-bit words."""
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return x ^ (x >> np.uint64(31))
+
+
+@kernel
+def word(seed, stream, k):
+    """The k-th random 64-bit word of a stream of a seed; a pure function, so order of use does not matter."""
+    return mix(mix(np.uint64(seed) + _GOLDEN * np.uint64(stream + 1)) + _GOLDEN * np.uint64(k + 1))
+
+
+@kernel
+def below(random_word, bound):
+    """0..bound-1 from the upper half of a random word; bias below bound / 2**32."""
+    return np.int64(((random_word >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@kernel
+def shuffle(states, i):
+    """Fisher–Yates over the pack, from (seed, deal) alone."""
+    s = states[i]
+    for c in range(32):
+        s.pack[c] = c
+    seed = np.uint64(s.seed)
+    stream = np.int64(s.deal) + 1
+    w = np.uint64(0)
+    for k in range(31, 0, -1):
+        if k & 1:
+            w = word(seed, stream, k)
+        else:
+            w = w << np.uint64(32)  # the lower half serves the second draw
+        j = below(w, k + 1)
+        swapped = s.pack[k]
+        s.pack[k] = s.pack[j]
+        s.pack[j] = swapped
+
+
+@kernel
+def begin_deal(states, i, rules):
+    """Clear the deal and deal the pack as it lies from the dealer as he is; scores, pot and seed stay."""
+    s = states[i]
+    for k in range(4):
+        s.played[k] = 0
+        s.barred[k] = 0
+        s.belote[k] = NOBODY
+        s.belote_shown[k] = 0
+    for k in range(3):
+        s.when[k] = 0
+    for k in range(2):
+        s.deal_scores[k] = 0
+        s.points[k] = 0
+        s.belote_points[k] = 0
+        s.won[k] = 0
+    s.pot_before = s.pot
+    s.winner = NOBODY
+    s.strain = -1
+    s.level = 0
+    s.multiplier = 1
+    s.made = PENDING
+    s.match_winner = OPEN
+    s.best = NO_CARD
+    s.n_calls = 0
+    s.n_cards = 0
+    for k in range(s.calls.size):
+        s.calls[k] = 0
+    for k in range(32):
+        s.cards[k] = 0
+    s.leader = (np.int64(s.dealer) + 1) & 3
+    deal_first(states, i, rules)
+
+
+@kernel
+def new_match(states, i, rules, seed):
+    """Start a match: first dealer and every pack follow from the seed (rules 2.3)."""
+    s = states[i]
+    s.seed = seed
+    s.deal = 0
+    s.scores[0] = 0
+    s.scores[1] = 0
+    s.pot = 0
+    s.dealer = below(word(seed, 0, 0), 4)
+    shuffle(states, i)
+    begin_deal(states, i, rules)
+
+
+@kernel
+def next_deal(states, i, rules):
+    """Deal again, from the next seat (rules 2.3). The deal must be over and the match not."""
+    s = states[i]
+    if np.int64(s.taker) != NOBODY or rules[0].all_pass != SAME_DEALER:
+        s.dealer = (np.int64(s.dealer) + 1) & 3
+    s.deal = np.int64(s.deal) + 1
+    shuffle(states, i)
+    begin_deal(states, i, rules)
+
+
+@kernel
+def legal_actions(states, i, rules):
+    """`(low, high)`: bit sets of the legal actions 0–63 and 64–127; both 0 when the deal is over."""
+    phase = np.int64(states[i].phase)
+    if phase == PLAY:
+        led, best, partner_best = trick_in_progress(states, i)
+        s = states[i]
+        hand = np.int64(s.hands[s.turn])
+        return legal_cards(hand, led, best, partner_best, np.int64(s.strain), rules), 0
+    if phase >= DEAL_OVER:
+        return 0, 0
+    return legal_calls(states, i, rules)
+
+
+@kernel
+def is_legal(states, i, rules, action):
+    """Whether an integer is a legal action now."""
+    low, high = legal_actions(states, i, rules)
+    if action < 0 or action > 127:
+        return False
+    return (low >> action) & 1 == 1 if action < 64 else (high >> (action - 64)) & 1 == 1
+
+
+@kernel
+def begin_play(states, i):
+    """Hands are complete: find belotes (rules 5.1), the seat after the dealer leads (2.2)."""
+    s = states[i]
+    s.phase = PLAY
+    s.turn = (np.int64(s.dealer) + 1) & 3
+    s.leader = s.turn
+    pair = BELOTE_MASK[s.strain]
+    for seat in range(4):
+        if pair and np.int64(s.hands[seat]) & pair == pair:
+            s.belote[s.strain] = seat
+
+
+@kernel
+def end_deal(states, i, rules):
+    """Count the deal (rules 6) and see whether it ends the match (rules 8)."""
+    s = states[i]
+    s.turn = NOBODY
+    taker_side = 0
+    waits_0, waits_1 = False, False
+    if np.int64(s.taker) != NOBODY:
+        taker_side = np.int64(s.taker) & 1
+        other = 1 - taker_side
+        made, takers, defenders, pot = deal_score(
+            rules,
+            np.int64(s.points[taker_side]),
+            np.int64(s.points[other]),
+            np.int64(s.won[taker_side]),
+            np.int64(s.belote_points[taker_side]),
+            np.int64(s.belote_points[other]),
+            np.int64(s.level),
+            np.int64(s.multiplier),
+            np.int64(s.pot),
+        )
+        s.made = made
+        s.pot = pot
+        s.deal_scores[taker_side] = takers
+        s.deal_scores[other] = defenders
+        s.scores[0] = np.int64(s.scores[0]) + np.int64(s.deal_scores[0])
+        s.scores[1] = np.int64(s.scores[1]) + np.int64(s.deal_scores[1])
+    result = match_result(
+        rules, np.int64(s.scores[0]), np.int64(s.scores[1]), np.int64(s.made), taker_side, waits_0, waits_1
+    )
+    s.match_winner = result
+    s.phase = DEAL_OVER if result == OPEN else MATCH_OVER
+    if result != OPEN:
+        s.pot = 0  # 6.1: lost when the match ends
+
+
+@kernel
+def note_belote(states, i, seat, card):
+    """Rules 5.2: show belote with the first of K and Q, credit 20 with the second; either way everybody learns."""
+    s = states[i]
+    strain = np.int64(s.strain)
+    pair = BELOTE_MASK[strain]
+    if not (pair >> card) & 1:
+        return
+    other = pair & ~(1 << card)
+    holder = np.int64(s.belote[strain])
+    if holder == seat:
+        s.belote_shown[strain] = np.int64(s.belote_shown[strain]) + 1
+        if np.int64(s.belote_shown[strain]) == 2:
+            s.belote_points[seat & 1] = np.int64(s.belote_points[seat & 1]) + 20
+        for k in range(4):
+            if k != seat:
+                s.barred[k] = np.int64(s.barred[k]) | other
+    else:
+        s.barred[seat] = np.int64(s.barred[seat]) | other
+
+
+@kernel
+def play_card(states, i, rules, card):
+    """Play a legal card: what it proves, belote, who wins, and the end of a trick or deal."""
+    s = states[i]
+    seat = np.int64(s.turn)
+    strain = np.int64(s.strain)
+    n = np.int64(s.n_cards)
+    bit = 1 << card
+    led, best, partner_best = trick_in_progress(states, i)
+    s.barred[seat] = np.int64(s.barred[seat]) | denied_cards(card, led, best, partner_best, strain, rules)
+    s.hands[seat] = np.int64(s.hands[seat]) & ~bit
+    s.played[seat] = np.int64(s.played[seat]) | bit
+    trick = n >> 2
+    for k in range(3):
+        if (trick >> k) & 1:
+            s.when[k] = np.int64(s.when[k]) | bit
+    s.cards[n] = card
+    s.n_cards = n + 1
+    note_belote(states, i, seat, card)
+    if led < 0 or STRENGTH[strain, led, card] > STRENGTH[strain, led, best]:
+        s.best = card
+        s.winner = seat
+    if n & 3 != 3:
+        s.turn = (seat + 1) & 3
+        return
+    winner = np.int64(s.winner)
+    points = np.int64(0)
+    for k in range(n - 3, n + 1):
+        points += POINTS[strain, s.cards[k]]
+    won = np.int64(s.won[winner & 1]) + 1
+    s.won[winner & 1] = won
+    if n == 31:  # 1.4: dix de der, or capot in its place
+        points += 100 if won == 8 else 10
+    s.points[winner & 1] = np.int64(s.points[winner & 1]) + points
+    s.leader = winner
+    s.turn = winner
+    s.winner = NOBODY
+    s.best = NO_CARD
+    if n == 31:
+        end_deal(states, i, rules)
+
+
+@kernel
+def apply(states, i, rules, action):
+    """Apply a legal action."""
+    phase = np.int64(states[i].phase)
+    if phase == PLAY:
+        play_card(states, i, rules, action)
+    elif apply_call(states, i, rules, action):
+        if np.int64(states[i].taker) == NOBODY:
+            end_deal(states, i, rules)
+        else:
+            if phase < BID_ONE + 2:
+                deal_rest(states, i)
+            begin_play(states, i)

@@ -1,0 +1,5 @@
+"""Environments: AEC, and many tables at once for learners."""
+
+from belote_env.envs.vector import SelfPlayVector
+
+__all__ = ["SelfPlayVector"]

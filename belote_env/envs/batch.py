@@ -1,0 +1,177 @@
+"""Kernels that step many tables: episodes, rewards, observations and masks, table by table, in place."""
+
+import numpy as np
+
+from belote_env._jit import kernel
+from belote_env.engine import apply, begin_deal, below, legal_actions, new_match, next_deal, shuffle, word
+from belote_env.observation import (
+    IDENTITY_FRAME,
+    canonical_frame,
+    observe,
+    observe_hidden,
+    real_action,
+    write_mask,
+)
+from belote_env.rules import choice
+from belote_env.state import DEAL_OVER, MATCH_OVER
+
+EPISODES = ("deal", "match")
+REWARDS = ("points", "tricks", "win")
+DEAL, MATCH = 0, 1
+POINTS_REWARD, TRICKS_REWARD, WIN_REWARD = 0, 1, 2
+
+#: Points are divided by a power of two, so that sums of rewards are exact in float32.
+REWARD_SCALE = 256.0
+
+_LITIGE = choice("tie", "litige")
+#: Keeps the draws of an episode's circumstances apart from those of its cards.
+_CIRCUMSTANCE = np.uint64(0xD1B54A32D192ED03)
+
+
+@kernel
+def table_seed(seed, table):
+    """The seed of one table of a batch, whatever the batch's size."""
+    return word(seed, table, 7)
+
+
+@kernel
+def start_episode(states, i, rules, seed, number, episode):
+    """Start episode `number` of a table: a match, or one deal in a match under way.
+
+    One deal: random dealer, match scores uniform below the target; where the table has litige, one deal in ten
+    starts with 71, 81 or 91 points held back.
+    """
+    if episode == MATCH:
+        new_match(states, i, rules, word(seed, number, 3))
+        return
+    s = states[i]
+    r = rules[0]
+    odd = np.uint64(seed) ^ _CIRCUMSTANCE
+    target = np.int64(r.target)
+    s.seed = seed
+    s.deal = number
+    s.dealer = below(word(odd, number, 0), 4)
+    for side in range(2):
+        s.scores[side] = below(word(odd, number, 1 + side), target) if target > 0 else 0
+    s.pot = 0
+    if r.tie == _LITIGE and below(word(odd, number, 3), 10) == 0:
+        s.pot = 71 + 10 * below(word(odd, number, 4), 3)
+    shuffle(states, i)
+    begin_deal(states, i, rules)
+
+
+@kernel
+def advance(states, i, rules, action, episode, reward):
+    """Apply a legal action; in a match, deal again when a deal ends. Returns side 0's reward."""
+    s = states[i]
+    before = np.int64(s.points[0]) - np.int64(s.points[1])
+    apply(states, i, rules, action)
+    phase = np.int64(s.phase)
+    paid = 0.0
+    if phase >= DEAL_OVER:
+        if reward != WIN_REWARD:
+            paid = float(np.int64(s.deal_scores[0]) - np.int64(s.deal_scores[1]))
+            if reward == TRICKS_REWARD:
+                paid -= float(before)
+            paid /= REWARD_SCALE
+        elif phase == MATCH_OVER:
+            winner = np.int64(s.match_winner)
+            paid = 1.0 if winner == 0 else -1.0 if winner == 1 else 0.0
+        if episode == MATCH and phase == DEAL_OVER:
+            next_deal(states, i, rules)
+    elif reward == TRICKS_REWARD:
+        paid = float(np.int64(s.points[0]) - np.int64(s.points[1]) - before) / REWARD_SCALE
+    return paid
+
+
+@kernel
+def only_action(low, high):
+    """The action of a legal set of one, else -1."""
+    if high == 0:
+        if low == 0 or low & (low - 1):
+            return -1
+        bits, action = low, 0
+    else:
+        if low or high & (high - 1):
+            return -1
+        bits, action = high, 64
+    while bits & 0xFFFF == 0:
+        bits >>= 16
+        action += 16
+    while bits & 1 == 0:
+        bits >>= 1
+        action += 1
+    return action
+
+
+@kernel
+def show(states, i, rules, canonical, with_hidden, legal, frames, seats, observations, hidden, masks):
+    """Write the buffers of a table for the seat to act (seat 0 when nobody is)."""
+    s = states[i]
+    seat = np.int64(s.turn)
+    if seat < 0:
+        seat = np.int64(0)
+    low, high = legal_actions(states, i, rules)
+    frame = canonical_frame(states, i, seat) if canonical else IDENTITY_FRAME
+    legal[i, 0] = low
+    legal[i, 1] = high
+    frames[i] = frame
+    seats[i] = seat
+    observe(states, i, seat, rules, frame, observations, i)
+    if with_hidden:
+        observe_hidden(states, i, seat, frame, hidden, i)
+    write_mask(low, high, frame, masks, i)
+
+
+@kernel
+def first_illegal(actions, frames, legal, n_actions):
+    """Index of the first table whose action is not legal, or -1."""
+    for i in range(actions.shape[0]):
+        a = actions[i]
+        if a < 0 or a >= n_actions:
+            return i
+        a = real_action(a, frames[i])
+        bit = (legal[i, 0] >> a) & 1 if a < 64 else (legal[i, 1] >> (a - 64)) & 1
+        if bit == 0:
+            return i
+    return -1
+
+
+@kernel
+def begin_tables(
+    lo, hi, states, rules, seed, numbers, episode, canonical, with_hidden,
+    legal, frames, seats, observations, hidden, masks,
+):  # fmt: skip
+    """Start the current episode of tables lo..hi-1 and show them. A first call is never forced: one may pass."""
+    for i in range(lo, hi):
+        start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
+        show(states, i, rules, canonical, with_hidden, legal, frames, seats, observations, hidden, masks)
+
+
+@kernel
+def step_tables(
+    lo, hi, states, rules, seed, numbers, episode, reward, skip, canonical, with_hidden,
+    actions, legal, frames, seats, observations, hidden, masks, rewards, done,
+):  # fmt: skip
+    """Step tables lo..hi-1: apply, play forced moves when asked, pay, start anew when over, show."""
+    for i in range(lo, hi):
+        action = real_action(actions[i], np.int64(frames[i]))
+        paid = 0.0
+        over = False
+        while True:
+            paid += advance(states, i, rules, action, episode, reward)
+            phase = np.int64(states[i].phase)
+            over = phase == MATCH_OVER or (episode == DEAL and phase == DEAL_OVER)
+            if over or not skip:
+                break
+            low, high = legal_actions(states, i, rules)
+            action = only_action(low, high)
+            if action < 0:
+                break
+        for seat in range(4):
+            rewards[i, seat] = -paid if seat & 1 else paid
+        done[i] = over
+        if over:
+            numbers[i] += 1
+            start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
+        show(states, i, rules, canonical, with_hidden, legal, frames, seats, observations, hidden, masks)

@@ -1,0 +1,96 @@
+"""Card play: what one may play, what a play proves, and the public record of a trick (rules 4)."""
+
+import numpy as np
+
+from belote_env._jit import kernel
+from belote_env.cards import HIGHER, NO_CARD, STRENGTH, SUIT_MASK, TRUMP_MASK
+from belote_env.rules import choice
+
+FREE_UNDERTRUMP = choice("undertrump", "free")
+PARTNER_FREE = choice("partner_winning", "free")
+PARTNER_OVERTRUMP = choice("partner_winning", "overtrump")
+
+
+@kernel
+def legal_cards(hand, led, best, partner_best, strain, rules):
+    """Bit set of the cards of `hand` that rules 4 allows.
+
+    Args:
+        hand: bit set of the mover's cards.
+        led: suit led, or -1 when the mover leads.
+        best: card winning the trick; read only when a suit was led.
+        partner_best: whether the mover's partner played it.
+        strain: trump.
+        rules: packed rules.
+    """
+    if led < 0:
+        return hand
+    follow = hand & SUIT_MASK[led]
+    if follow:
+        if STRENGTH[strain, led, led * 8] > 8:  # a suit that ranks as trump was led: beat it if you can
+            higher = follow & HIGHER[strain, best]
+            return higher if higher else follow
+        return follow
+    trumps = hand & TRUMP_MASK[strain]
+    if not trumps:
+        return hand
+    ruffed = (TRUMP_MASK[strain] >> best) & 1
+    higher = trumps & HIGHER[strain, best] if ruffed else trumps
+    r = rules[0]
+    if partner_best:
+        if r.partner_winning == PARTNER_FREE:
+            return hand
+        plain = hand & ~trumps
+        if r.partner_winning == PARTNER_OVERTRUMP:
+            return plain | higher if higher else hand
+        if plain:
+            return plain
+        return higher if higher else trumps
+    if higher:
+        return higher if r.overtrump else trumps
+    return hand if r.undertrump == FREE_UNDERTRUMP else trumps
+
+
+@kernel
+def denied_cards(card, led, best, partner_best, strain, rules):
+    """Bit set of the cards a seat cannot hold, given that playing `card` was legal.
+
+    Invariant: for every hand with `card` in it, `card` is in `legal_cards(hand, …)` exactly when the hand and
+    this set are disjoint; every duty of rules 4 binds through the presence of single cards.
+    """
+    if led < 0:
+        return 0
+    trumps = TRUMP_MASK[strain]
+    if card >> 3 == led:
+        if STRENGTH[strain, led, led * 8] > 8 and not (HIGHER[strain, best] >> card) & 1:
+            return HIGHER[strain, best]
+        return 0
+    denied = SUIT_MASK[led]
+    if led == strain or not trumps:
+        return denied
+    is_trump = (trumps >> card) & 1
+    ruffed = (trumps >> best) & 1
+    beats = is_trump and (not ruffed or (HIGHER[strain, best] >> card) & 1)
+    r = rules[0]
+    if partner_best:
+        if r.partner_winning == PARTNER_FREE or not is_trump:
+            return denied
+        if r.partner_winning != PARTNER_OVERTRUMP:
+            denied |= ~trumps & 0xFFFFFFFF
+        return denied if beats else denied | HIGHER[strain, best]
+    if is_trump:
+        return denied if beats or not r.overtrump else denied | HIGHER[strain, best]
+    if not ruffed or r.undertrump != FREE_UNDERTRUMP:
+        return denied | trumps
+    return denied | HIGHER[strain, best]
+
+
+@kernel
+def trick_in_progress(states, i):
+    """`(led, best, partner_best)` for the seat to act, as `legal_cards` wants them; led is -1 for a lead."""
+    s = states[i]
+    n = np.int64(s.n_cards)
+    if n & 3 == 0:
+        return -1, NO_CARD, False
+    led = np.int64(s.cards[n & ~3]) >> 3
+    return led, np.int64(s.best), np.int64(s.winner) == ((np.int64(s.turn) + 2) & 3)

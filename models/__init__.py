@@ -1,0 +1,1 @@
+"""Networks that play Belote, the files they are kept in, and the player that seats them at a table."""

@@ -1,0 +1,184 @@
+"""Checkpoints: one safetensors file with tensors, and in its metadata what they were made for.
+
+    policy.…   critic.…         state dicts of the networks
+    anything else               what a trainer needs to resume; players ignore it
+    metadata                    format, layout, rules, rules_digests, architecture, counters; JSON text each
+
+Tensors only, never pickle: opening a stranger's file runs nothing.
+"""
+
+import json
+import os
+import struct
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from belote_env.observation import LAYOUT_DIGEST, SIZE
+from belote_env.rules import Rules, as_rules
+from models.network import PolicyNet, ValueNet
+
+FORMAT = "belote-env policy 1"
+_KEYS = ("layout", "rules", "rules_digests", "architecture", "counters")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a file holds, read and checked against the observation layout of this package."""
+
+    path: Path
+    rules: Rules  # played in training
+    rules_digests: list[str]  # rules it may play
+    architecture: dict[str, Any]
+    counters: dict[str, Any]  # iteration, decisions, deals, seconds
+    extra: dict[str, Any] = field(repr=False)  # further metadata of a trainer
+    tensors: dict[str, Tensor] = field(repr=False)
+
+    def section(self, name: str) -> dict[str, Tensor]:
+        """The tensors under `name.`, without that prefix."""
+        return {k.removeprefix(f"{name}."): v for k, v in self.tensors.items() if k.startswith(f"{name}.")}
+
+    def policy(self) -> PolicyNet:
+        """The policy, in evaluation mode.  ValueError when its tensors do not fit its architecture."""
+        net = self._network("policy", PolicyNet)
+        if len(net.columns) and not (net.columns.min() >= 0 and net.columns.max() < SIZE):
+            raise ValueError(f"{self.path} reads columns outside the observation of {SIZE} bits.")
+        return net
+
+    def critic(self) -> ValueNet:
+        """The critic, in evaluation mode.  ValueError when the file has none or it does not fit."""
+        return self._network("critic", ValueNet)
+
+    def _network(self, name: str, kind: type) -> Any:
+        if name not in self.architecture:
+            raise ValueError(f"{self.path} holds no {name}.")
+        try:
+            net = kind.from_architecture(self.architecture[name])
+            net.load_state_dict(self.section(name))
+        except (RuntimeError, KeyError, TypeError) as error:
+            raise ValueError(f"{self.path}: the tensors of its {name} do not fit its architecture.") from error
+        return net.eval()
+
+
+def save(
+    path: str | Path,
+    policy: PolicyNet,
+    rules: Rules,
+    critic: ValueNet | None = None,
+    counters: dict[str, Any] | None = None,
+    tensors: dict[str, Tensor] | None = None,
+    extra: dict[str, Any] | None = None,
+) -> None:
+    """Write a checkpoint; a kill at any moment leaves the old file or the new one, never a mixture.
+
+    Args:
+        tensors: more tensors by full name, for a trainer.
+        extra: more metadata; values are written as JSON.
+    """
+    networks: dict[str, nn.Module] = {"policy": policy} | ({"critic": critic} if critic is not None else {})
+    everything = dict(tensors or {})
+    for name, net in networks.items():
+        everything |= {f"{name}.{key}": value for key, value in net.state_dict().items()}
+    metadata = {
+        "layout": LAYOUT_DIGEST,
+        "rules": rules.to_dict(),
+        "rules_digests": [rules.digest],
+        "architecture": {name: net.architecture() for name, net in networks.items()},
+        "counters": counters or {},
+        **(extra or {}),
+    }
+    text = {"format": FORMAT} | {key: json.dumps(value) for key, value in metadata.items()}
+    data = safetensors.torch.save({k: v.detach().contiguous() for k, v in everything.items()}, text)
+    write_atomically(Path(path), data)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`: a temporary file beside it, flushed to the disk, then renamed over it."""
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def load(path: str | Path, rules: Rules | str | None = None) -> Checkpoint:
+    """Read a checkpoint and check that it fits this package, and `rules` where given.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: not a safetensors file, truncated, not a checkpoint of this project, made for another
+            observation layout or for other rules; one sentence.
+    """
+    path = Path(path)
+    data = path.read_bytes()
+    metadata = _metadata(path, data)
+    if metadata.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a checkpoint of this project: its metadata lack {FORMAT!r}.")
+    missing = [key for key in _KEYS if key not in metadata]
+    if missing:
+        raise ValueError(f"{path} lacks {', '.join(missing)} in its metadata.")
+    try:
+        fields = {key: json.loads(text) for key, text in metadata.items() if key != "format"}
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} has metadata that is not JSON.") from error
+    if fields["layout"] != LAYOUT_DIGEST:
+        raise ValueError(f"{path} was made for observation layout {fields['layout']}, here it is {LAYOUT_DIGEST}.")
+    if rules is not None and as_rules(rules).digest not in fields["rules_digests"]:
+        wanted = as_rules(rules)
+        raise ValueError(
+            f"{path} was made for rules {fields['rules'].get('name')!r} "
+            f"({', '.join(fields['rules_digests'])}), "
+            f"not for {wanted.name!r} ({wanted.digest})."
+        )
+    try:
+        tensors = safetensors.torch.load(data)
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged: {error}.") from error
+    return Checkpoint(
+        path,
+        Rules.from_dict(fields["rules"]),
+        fields["rules_digests"],
+        fields["architecture"],
+        fields["counters"],
+        {key: value for key, value in fields.items() if key not in _KEYS},
+        tensors,
+    )
+
+
+def load_policy(path: str | Path, rules: Rules | str) -> PolicyNet:
+    """The policy of a checkpoint, in evaluation mode; refuses what `load` refuses."""
+    return load(path, rules).policy()
+
+
+def _metadata(path: Path, data: bytes) -> dict[str, str]:
+    """The metadata of a safetensors file: eight bytes of length, a JSON header that long, then the data."""
+    length = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
+    if len(data) < 9 or length > 100_000_000 or data[8:9] != b"{":
+        raise ValueError(f"{path} is not a safetensors file.")
+    if len(data) < 8 + length:
+        raise ValueError(f"{path} is truncated: its header ends after the file does.")
+    try:
+        header = json.loads(data[8 : 8 + length])
+        metadata = header.pop("__metadata__", {})
+        end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"{path} is not a safetensors file.") from error
+    if len(data) < 8 + length + end:
+        raise ValueError(f"{path} is truncated: {8 + length + end - len(data)} bytes are missing.")
+    return metadata

@@ -1,0 +1,1 @@
+"""How a policy is made: proximal policy optimisation in self-play, from TOML to a measured checkpoint."""

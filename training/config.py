@@ -1,0 +1,144 @@
+"""`Config`: everything that decides a run, read from TOML, with `--field value` on the command line."""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from belote_env.rules import Rules
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0, le=1)]
+Widths = Annotated[tuple[Positive, ...], Field(min_length=1)]
+
+
+class Config(BaseModel):
+    """One training run.  Schedules run from `…` at the start to `final_…` at the end."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+    #: of the run; its directory is runs/<name>.
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")] = "quick"
+    seed: Annotated[int, Field(ge=0)] = 0
+    #: threads of the matrix products and of the environment.
+    threads: Positive = 2
+
+    #: a preset of rules.
+    rules: str = "classic"
+    #: "tricks" pays trick points as they fall, "points" the deal's score at its end; both sum to the same.
+    reward: Literal["tricks", "points"] = "tricks"
+
+    #: widths of the hidden layers of policy and critic.
+    hidden: Widths = (256, 256)
+    critic_hidden: Widths = (256, 256)
+
+    #: decisions of an iteration = tables · steps.
+    tables: Positive = 1024
+    steps: Positive = 64
+    #: the run ends after so many iterations, or so many seconds of training (0: no cap).
+    iterations: Positive = 50
+    seconds: Annotated[float, Field(ge=0)] = 0
+
+    #: passes over the decisions of an iteration, and decisions of a gradient step.
+    epochs: Positive = 2
+    minibatch: Positive = 8192
+    learning_rate: Rate = 1e-3
+    final_learning_rate: Rate = 2e-5
+    max_gradient_norm: Annotated[float, Field(gt=0)] = 0.5
+    #: ratios of new to old probability are clipped to 1 ± clip.
+    clip: Rate = 0.15
+    #: an iteration's remaining gradient steps are dropped once the policy has moved so far (0: never).
+    stop_kl: Annotated[float, Field(ge=0)] = 0.03
+    gae_lambda: Share = 0.95
+    #: weights of the entropy, for cards and for bids.
+    play_entropy: Annotated[float, Field(ge=0)] = 0.015
+    final_play_entropy: Annotated[float, Field(ge=0)] = 0.0015
+    bid_entropy: Annotated[float, Field(ge=0)] = 0.05
+    final_bid_entropy: Annotated[float, Field(ge=0)] = 0.005
+
+    #: seconds between checkpoints; one is also written at the end and on Ctrl-C.
+    checkpoint_seconds: Annotated[float, Field(ge=0)] = 15
+    #: iterations between evaluations against Heuristic (0: none), and deals of each.
+    evaluate_every: Annotated[int, Field(ge=0)] = 10
+    evaluate_deals: Positive = 500
+    #: deals of the final evaluation against each opponent.
+    final_deals: Positive = 2000
+
+    @field_validator("rules")
+    @classmethod
+    def _known_rules(cls, name: str) -> str:
+        Rules.preset(name)
+        return name
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Config":
+        if self.minibatch > self.tables * self.steps:
+            raise ValueError(
+                f"minibatch = {self.minibatch} exceeds the {self.tables * self.steps} decisions an iteration"
+            )
+        return self
+
+    def to_toml(self) -> str:
+        """Every field on its line; `load` reads it back to an equal configuration."""
+        return "".join(f"{key} = {_toml(value)}\n" for key, value in self.model_dump().items())
+
+
+def load(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
+    """A configuration from a TOML file, with some fields replaced by text from the command line.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: not TOML, an unknown key or a bad value; one sentence that names the key.
+    """
+    try:
+        fields: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not TOML: {error}.") from error
+    fields |= {key: _value(text) for key, text in (overrides or {}).items()}
+    try:
+        return Config(**fields)
+    except ValidationError as error:
+        raise ValueError(_sentence(error)) from error
+
+
+def parse_overrides(arguments: Sequence[str]) -> dict[str, str]:
+    """`--field value` and `--field=value` pairs as a dict; ValueError for anything else."""
+    overrides: dict[str, str] = {}
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--"):
+            raise ValueError(f"{word!r} is not of the form --field value.")
+        key, equals, value = word[2:].partition("=")
+        if not equals:
+            if not rest or rest[0].startswith("--"):
+                raise ValueError(f"--{key} needs a value.")
+            value = rest.pop(0)
+        overrides[key.replace("-", "_")] = value
+    return overrides
+
+
+def _sentence(error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"][:1]))
+    if first["type"] == "extra_forbidden":
+        return f"{key!r} is not a field of the configuration; there are {', '.join(Config.model_fields)}."
+    message = first["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{key} = {first['input']!r}: {message[0].lower() + message[1:]}." if key else f"{message}."
+
+
+def _value(text: str) -> Any:
+    """A TOML value where the text is one, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return str(list(value)) if isinstance(value, tuple) else str(value)
