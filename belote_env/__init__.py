@@ -1,7 +1,21 @@
 """Belote as a reinforcement-learning environment: one compiled rules engine behind PettingZoo and NumPy doors."""
 
+from typing import TYPE_CHECKING, Any
+
 from belote_env.game import Game, legal_cards, score_deal
 from belote_env.rules import Rules
 
 __version__ = "0.1.0"
-__all__ = ["Game", "Rules", "legal_cards", "score_deal"]
+__all__ = ["Game", "Rules", "belote_v0", "legal_cards", "score_deal"]
+
+if TYPE_CHECKING:
+    from belote_env.envs import belote_v0
+
+
+def __getattr__(name: str) -> Any:
+    """`belote_v0` on first use: PettingZoo is slow to import, and a `Game` does without it."""
+    if name == "belote_v0":
+        from belote_env.envs import belote_v0
+
+        return belote_v0
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,11 +5,12 @@ changed in another file would stay stale, even across an upgrade of the package.
 all kernel rooms, so an edit to any of them recompiles all, and nothing else does.
 """
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -28,9 +29,11 @@ KERNEL_ROOMS = (
     "engine.py",
     "knowledge.py",
     "observation.py",
+    "players/player.py",
     "players/heuristic.py",
     "players/random.py",
     "envs/batch.py",
+    "arena.py",
 )
 
 
@@ -99,10 +102,9 @@ _CACHE = _cache_class()
 
 def kernel(function: F) -> F:
     """Compile a module-level function with numba, release the GIL inside it, cache it on disk by `DIGEST`."""
-    compiled = numba.njit(nogil=True)(function)
+    compiled: Any = numba.njit(nogil=True)(function)
     if _CACHE is not None and hasattr(compiled, "_cache"):
-        try:
+        # without a writable place, the kernel is compiled anew in every process
+        with contextlib.suppress(RuntimeError, OSError):
             compiled._cache = _CACHE(function)
-        except (RuntimeError, OSError):
-            pass  # no writable place: the kernel is compiled anew in every process
-    return compiled  # type: ignore[no-any-return]
+    return cast(F, compiled)

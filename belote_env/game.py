@@ -193,7 +193,8 @@ class Game:
         if not is_legal(self._states, 0, self.rules.packed, number):
             legal = ", ".join(self.names(self.legal_actions()))
             raise ValueError(
-                f"{action!r} is not legal for seat {self.turn} in {self.phase}: legal are {legal}; position: {self.to_text()}"
+                f"{action!r} is not legal for seat {self.turn} in {self.phase}: legal are {legal}; "
+                f"position: {self.to_text()}"
             )
         apply(self._states, 0, self.rules.packed, number)
 
@@ -220,7 +221,8 @@ class Game:
 
     def observe(self, seat: int) -> NDArray[np.uint8]:
         """(SIZE,) uint8 bits of `observation.LAYOUT` as a seat sees them."""
-        return observe_batch(self._states, [_checked_seat(seat)], self.rules, canonical=False)[0][0]
+        observations, _, _ = observe_batch(self._states, [_checked_seat(seat)], self.rules, canonical=False)
+        return observations.reshape(-1)
 
     def mask(self) -> NDArray[np.int8]:
         """(n_actions,) int8, 1 where legal; all zeros when the deal is over."""
@@ -294,10 +296,10 @@ class Game:
         elif turned is not None or stock is not None:
             raise ValueError(f"turned and stock belong to turn-up games; the rules are {rules_text(table)}")
         pack: list[int] = []
-        left = [list(hand) for hand in given]
+        waiting = [list(hand) for hand in given]
         for packet in table.packets:
             for k in range(1, 5):
-                hand = left[(_checked_seat(dealer) + k) % 4]
+                hand = waiting[(_checked_seat(dealer) + k) % 4]
                 pack += hand[:packet]
                 del hand[:packet]
         state = game._states[0]

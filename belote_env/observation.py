@@ -373,7 +373,7 @@ def real_action(action, frame):
 
 
 def varying_columns(rules: Rules) -> NDArray[np.int64]:
-    """Indices of the observation bits that can change under `rules`; the others are constant, a learner may drop them."""
+    """Indices of the observation bits that can change under `rules`; a learner may drop the others."""
     moving = {"all", rules.bidding} | ({"declarations"} if rules.declarations else set())
     return np.array(
         [OFFSETS[f.name] + k for f in LAYOUT if f.moves in moving for k in range(f.size)],

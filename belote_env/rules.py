@@ -175,7 +175,7 @@ class Rules:
             value = getattr(self, name)
             if name == "packets":
                 record["packets"][0, : len(value)] = value
-            elif name in PACKED.names:
+            elif name in (PACKED.names or ()):
                 record[name] = get_args(hint).index(value) if get_args(hint) else value
         record["bits"] = self.bits
         record.flags.writeable = False
@@ -275,7 +275,8 @@ def _check_numbers(r: Rules) -> None:
         raise ValueError(f"base_points={r.base_points}: 160 or 162 is needed")
     if not 1 <= r.coinche_factor <= r.surcoinche_factor <= 8:
         raise ValueError(
-            f"coinche_factor={r.coinche_factor}, surcoinche_factor={r.surcoinche_factor}: 1 to 8 and not falling is needed"
+            f"coinche_factor={r.coinche_factor}, surcoinche_factor={r.surcoinche_factor}: "
+            "1 to 8 and not falling is needed"
         )
 
 

@@ -3,9 +3,10 @@
 import numpy as np
 
 from belote_env._jit import kernel
-from belote_env.engine import apply, begin_deal, below, legal_actions, new_match, next_deal, shuffle, word
+from belote_env.engine import apply, begin_deal, below, is_legal, legal_actions, new_match, next_deal, shuffle, word
 from belote_env.observation import (
     IDENTITY_FRAME,
+    WORDS,
     canonical_frame,
     observe,
     observe_hidden,
@@ -19,6 +20,9 @@ EPISODES = ("deal", "match")
 REWARDS = ("points", "tricks", "win")
 DEAL, MATCH = 0, 1
 POINTS_REWARD, TRICKS_REWARD, WIN_REWARD = 0, 1, 2
+
+#: What `step_table` returns for the seat to act: nobody, the episode is over; nobody, the action is not legal.
+OVER, ILLEGAL = -1, -2
 
 #: Points are divided by a power of two, so that sums of rewards are exact in float32.
 REWARD_SCALE = 256.0
@@ -175,3 +179,44 @@ def step_tables(
             numbers[i] += 1
             start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
         show(states, i, rules, canonical, with_hidden, legal, frames, seats, observations, hidden, masks)
+
+
+@kernel
+def show_table(states, rules, out):
+    """Write observation and mask of the seat to act to one row of words; returns the seat, NOBODY when none is."""
+    seat = np.int64(states[0].turn)
+    low, high = legal_actions(states, 0, rules)
+    observe(states, 0, max(seat, 0), rules, IDENTITY_FRAME, out, 0)
+    write_mask(low, high, IDENTITY_FRAME, out[:, WORDS:], 0)
+    return seat
+
+
+@kernel
+def begin_table(states, rules, seed, number, episode, out):
+    """Start an episode of a single table, as table 0 of a batch would, and show it; returns the seat to act."""
+    start_episode(states, 0, rules, table_seed(seed, 0), number, episode)
+    return show_table(states, rules, out)
+
+
+@kernel
+def step_table(states, rules, action, episode, reward, out):
+    """`(seat to act, OVER or ILLEGAL; side 0's reward; whether a deal has ended)`; an illegal action changes nothing."""
+    if not is_legal(states, 0, rules, action):
+        return ILLEGAL, 0.0, False
+    deal = np.int64(states[0].deal)
+    paid = advance(states, 0, rules, action, episode, reward)
+    seat = show_table(states, rules, out)
+    return seat, paid, seat < 0 or np.int64(states[0].deal) != deal
+
+
+@kernel
+def observe_table(states, rules, seat, out):
+    """Write what any seat sees of a single table to one row of words."""
+    observe(states, 0, seat, rules, IDENTITY_FRAME, out, 0)
+
+
+@kernel
+def observe_whole(states, rules, out, hidden):
+    """Write what seat 0 sees of a single table, and the three hands it does not."""
+    observe(states, 0, 0, rules, IDENTITY_FRAME, out, 0)
+    observe_hidden(states, 0, 0, IDENTITY_FRAME, hidden, 0)

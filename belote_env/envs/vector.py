@@ -1,6 +1,7 @@
 """`SelfPlayVector`: many tables stepped in place by compiled code, all four seats, for learners."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,8 @@ class SelfPlayVector:
             given = snapshot[name]
             if given.shape != array.shape or given.dtype != array.dtype:
                 raise ValueError(
-                    f"the snapshot's {name!r} is {given.dtype} {given.shape}, this batch needs {array.dtype} {array.shape}"
+                    f"the snapshot's {name!r} is {given.dtype} {given.shape}, "
+                    f"this batch needs {array.dtype} {array.shape}"
                 )
         self._seed = np.uint64(snapshot["seed"][0])
         self.states.view(np.uint8).reshape(self.num_envs, -1)[:] = snapshot["states"]
@@ -201,7 +203,7 @@ class SelfPlayVector:
 
 def _split(n: int, parts: int) -> list[tuple[int, int]]:
     edges = [n * k // parts for k in range(parts + 1)]
-    return [(lo, hi) for lo, hi in zip(edges, edges[1:], strict=False) if lo < hi]
+    return [(lo, hi) for lo, hi in pairwise(edges) if lo < hi]
 
 
 def _words(rows: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:

@@ -1,0 +1,397 @@
+"""Belote as a PettingZoo AEC environment, for four agents at one table.
+
+    from belote_env import belote_v0
+
+    env = belote_v0.env()
+    env.reset(seed=1)
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        action = None if terminated or truncated else env.action_space(agent).sample(observation["action_mask"])
+        env.step(action)
+
+All checks are in `raw_env` itself; `env` returns it without wrappers, each of which costs more than the game does.
+Episodes are those of `SelfPlayVector`'s table 0: `reset(seed=s)` starts episode 0 of seed s, every further `reset()`
+the next one.
+"""
+
+import secrets
+from operator import index
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box, Dict, Discrete
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from belote_env.envs.batch import ILLEGAL, OVER, begin_table, observe_table, observe_whole, show_table, step_table
+from belote_env.envs.vector import check_episode
+from belote_env.game import Game
+from belote_env.notation import action_name, legal_numbers, parse_position, position_text, rules_text
+from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, SIZE, STATE_SIZE, WORDS
+from belote_env.rules import Rules, as_rules
+from belote_env.state import DEAL_OVER, new_states
+
+AGENTS = ("player_0", "player_1", "player_2", "player_3")
+RENDER_MODES = ("human", "ansi")
+MASK_PLACES = ("observation", "info")
+OBSERVATION_DTYPES = ("float32", "int8", "uint8", "float64")
+ILLEGAL_POLICIES = ("raise", "end")
+FINAL_MASKS = ("zeros", "ones")
+
+#: What an illegal action costs the offender's side, and pays the other, where it ends the game: as much as a lost
+#: match, or a deal lost by 256 points.
+ILLEGAL_PENALTY = 1.0
+
+_SEATS = {agent: seat for seat, agent in enumerate(AGENTS)}
+#: Attributes that a table has from its first `reset` on.
+_AFTER_RESET = frozenset(
+    ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos", "_seat")
+)
+
+
+class NotReset(ResetNeeded, AttributeError):
+    """Something was asked of a table before its first `reset`."""
+
+
+class raw_env(AECEnv):
+    """One table; the agent selected is the seat to act.
+
+    The observation is `Dict(observation=Box(0, 1, (SIZE,)), action_mask=Box(0, 1, (n_actions,), int8))`, the bits of
+    `belote_env.observation.LAYOUT`.  The mask of the agent to act is its legal actions; everybody else's is zeros.
+    `infos[agent]` holds the match scores `score` and `opponent_score`.
+
+    Args:
+        rules: `Rules` or a preset's name.
+        episode: "deal" or "match".
+        reward: "points", "tricks" or "win"; partners get the same, sides the opposite. Points are divided by 256.
+        render_mode: None, "human" (prints the table after every step) or "ansi" (`render` returns it as text).
+        mask_in: "observation", or "info": a flat observation, and the mask in `infos[agent]["action_mask"]`.
+        obs_dtype: "float32", "float64", "int8" or "uint8"; the mask is int8 always.
+        illegal: "raise" a ValueError and change nothing, or "end" the game: the offender's side gets -1, the other 1.
+        final_mask: everybody's mask at the end, "zeros" or "ones".
+
+    Raises:
+        ValueError: an argument outside its choices, or a reward that the episode never pays.
+    """
+
+    metadata = {
+        "name": "belote_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        rules: Rules | str = "classic",
+        episode: str = "deal",
+        reward: str = "points",
+        render_mode: str | None = None,
+        mask_in: str = "observation",
+        obs_dtype: str = "float32",
+        illegal: str = "raise",
+        final_mask: str = "zeros",
+    ) -> None:
+        self.rules = as_rules(rules)
+        self._episode, self._reward = check_episode(self.rules, episode, reward)
+        if render_mode is not None:
+            _check("render_mode", render_mode, RENDER_MODES)
+        _check("mask_in", mask_in, MASK_PLACES)
+        _check("obs_dtype", obs_dtype, OBSERVATION_DTYPES)
+        _check("illegal", illegal, ILLEGAL_POLICIES)
+        _check("final_mask", final_mask, FINAL_MASKS)
+        self.render_mode = render_mode
+        self.possible_agents = list(AGENTS)
+        self._dtype = np.dtype(obs_dtype)
+        self._mask_in_info = mask_in == "info"
+        self._illegal_ends = illegal == "end"
+        self._final_ones = final_mask == "ones"
+        self._n = self.rules.n_actions
+        self._seed: np.uint64 | None = None
+        self._number = -1
+        self._states = new_states(1)
+        self._out = np.zeros((1, WORDS + -(-self._n // 8)), np.uint64)
+        self._bind()
+        spaces = [self._new_space() for _ in AGENTS]
+        self.observation_spaces = dict(zip(AGENTS, spaces, strict=True))
+        self.action_spaces = {agent: Discrete(self._n) for agent in AGENTS}
+        self.state_space = Box(0, 1, (STATE_SIZE,), self._dtype.type)
+
+    # -- spaces
+
+    def observation_space(self, agent: str) -> Box | Dict:
+        """The agent's space, the same object each time."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Discrete:
+        """`Discrete(rules.n_actions)`, the same object each time."""
+        return self.action_spaces[agent]
+
+    def _new_space(self) -> Box | Dict:
+        bits = Box(0, 1, (SIZE,), self._dtype.type)
+        if self._mask_in_info:
+            return bits
+        return Dict({"observation": bits, "action_mask": Box(0, 1, (self._n,), np.int8)})
+
+    # -- episodes
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Start an episode.
+
+        Args:
+            seed: starts the sequence of episodes of this seed; None goes on in the present one (the first time, in
+                one that nobody knows).
+            options: `{"position": text}` starts from a position instead, as `Game.to_text` writes it; it takes the
+                place of the dealt episode and its rewards are those of the rest of the deal. Anything else is ignored.
+
+        Raises:
+            ValueError: a seed outside 0..2**64-1, or a position that is malformed, over, or of other rules; nothing
+                has changed then.
+        """
+        start = None if seed is None else _checked_seed(seed)
+        position = (options or {}).get("position")
+        states = None if position is None else self._checked_position(position)
+        if start is not None:
+            self._seed, self._number = start, -1
+        elif self._seed is None:
+            self._seed = np.uint64(secrets.randbits(64))
+        self._number += 1
+        if states is None:
+            self._seat = begin_table(self._states, self._packed, self._seed, self._number, self._episode, self._out)
+        else:
+            self._states = states
+            self._seat = show_table(states, self._packed, self._out)
+        self.agents = list(AGENTS)
+        self.agent_selection = AGENTS[self._seat]
+        self.rewards = dict.fromkeys(AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
+        self.terminations = dict.fromkeys(AGENTS, False)
+        self.truncations = dict.fromkeys(AGENTS, False)
+        self.infos = self._new_infos()
+        self._paid = False
+        if self.render_mode == "human":
+            self.render()
+
+    def step(self, action: int | None) -> None:
+        """Play an action for `agent_selection`; None for an agent that has terminated.
+
+        Raises:
+            ValueError: not an action, or an illegal one where the environment raises; nothing has changed then.
+        """
+        agent = self.agent_selection
+        if self._seat < 0:
+            self._step_dead(agent, action)
+            return
+        try:
+            number = index(action)  # type: ignore[arg-type]
+        except TypeError:
+            raise ValueError(f"{action!r} is not an action: {agent} is to play, and needs an integer") from None
+        seat, paid, deal_over = ILLEGAL, 0.0, False
+        if 0 <= number < self._n:
+            seat, paid, deal_over = step_table(
+                self._states, self._packed, number, self._episode, self._reward, self._out
+            )
+        if seat == ILLEGAL:
+            if not self._illegal_ends:
+                raise ValueError(self._refusal(agent, number))
+            seat, paid = OVER, ILLEGAL_PENALTY if self._seat & 1 else -ILLEGAL_PENALTY
+        self._seat = seat
+        self._cumulative_rewards[agent] = 0.0
+        if paid or self._paid:
+            self._pay(paid)
+        if deal_over:
+            self.infos = self._new_infos()
+        elif self._mask_in_info:
+            self._show_masks(agent)
+        if seat >= 0:
+            self.agent_selection = AGENTS[seat]
+        else:
+            self.agent_selection = AGENTS[0]
+            self.terminations = dict.fromkeys(AGENTS, True)
+        if self.render_mode == "human":
+            self.render()
+
+    def _pay(self, paid: float) -> None:
+        other = -paid if paid else 0.0
+        self.rewards = dict(zip(AGENTS, (paid, other, paid, other), strict=True))
+        self._paid = paid != 0.0
+        for agent, reward in self.rewards.items():
+            self._cumulative_rewards[agent] += reward
+
+    def _step_dead(self, agent: str, action: int | None) -> None:
+        if not self.agents:
+            raise ValueError("the episode is over and every agent has seen its end: call reset()")
+        if action is not None:
+            raise ValueError(f"{agent} has terminated: its only action is None, not {action!r}")
+        self.agents.remove(agent)
+        for table in (self.rewards, self._cumulative_rewards, self.terminations, self.truncations, self.infos):
+            del table[agent]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        if self.agents:
+            self.agent_selection = self.agents[0]
+
+    def _refusal(self, agent: str, action: int) -> str:
+        phase, bidding = int(self._states[0]["phase"]), self.rules.bidding
+        legal = [f"{a} ({action_name(a, phase, bidding)})" for a in legal_numbers(self._states, 0, self.rules)]
+        return (
+            f"action {action} is not legal for {agent}; legal are {', '.join(legal)}; "
+            f"position: {position_text(self._states, 0, self.rules)}"
+        )
+
+    # -- what agents see
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """`(observation, reward since its last action, terminated, truncated, info)` of `agent_selection`."""
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent].copy(),
+        )
+
+    def observe(self, agent: str) -> Any:
+        """What any agent sees now, in fresh arrays; also when the episode is over.
+
+        Raises:
+            ValueError: not an agent.
+        """
+        if agent == self.agent_selection and self._seat >= 0:
+            bits = self._bits.astype(self._dtype)
+            return bits if self._mask_in_info else {"observation": bits, "action_mask": self._mask.copy()}
+        if agent not in _SEATS:
+            raise ValueError(f"{agent!r} is not an agent: there are {', '.join(AGENTS)}")
+        out = np.empty((1, WORDS), np.uint64)
+        observe_table(self._states, self._packed, _SEATS[agent], out)
+        bits = out.view(np.uint8).reshape(SIZE).astype(self._dtype)
+        return bits if self._mask_in_info else {"observation": bits, "action_mask": self._idle_mask()}
+
+    def state(self) -> NDArray[Any]:
+        """(STATE_SIZE,) of `obs_dtype`: what player_0 sees, then the hands of player_1, player_2 and player_3."""
+        self._seat  # noqa: B018  # refuses before the first reset
+        out, hidden = np.empty((1, WORDS), np.uint64), np.empty((1, HIDDEN_WORDS), np.uint64)
+        observe_whole(self._states, self._packed, out, hidden)
+        whole = np.empty(STATE_SIZE, self._dtype)
+        whole[:SIZE] = out.view(np.uint8).reshape(SIZE)
+        whole[SIZE:] = hidden.view(np.uint8).reshape(HIDDEN_SIZE)
+        return whole
+
+    def _idle_mask(self) -> NDArray[np.int8]:
+        return np.full(self._n, int(self._seat < 0 and self._final_ones), np.int8)
+
+    def _new_infos(self) -> dict[str, dict[str, Any]]:
+        scores = self._states[0]["scores"].tolist()
+        infos: dict[str, dict[str, Any]] = {
+            agent: {"score": scores[seat & 1], "opponent_score": scores[1 - (seat & 1)]}
+            for agent, seat in _SEATS.items()
+        }
+        if self._mask_in_info:
+            for seat, agent in enumerate(AGENTS):
+                infos[agent]["action_mask"] = self._mask.copy() if seat == self._seat else self._idle_mask()
+        return infos
+
+    def _show_masks(self, before: str) -> None:
+        """Move the legal set to the agent to act; infos handed out earlier keep theirs."""
+        if self._seat < 0:
+            self.infos = self._new_infos()
+            return
+        self.infos[before] = {**self.infos[before], "action_mask": self._idle_mask()}
+        agent = AGENTS[self._seat]
+        self.infos[agent] = {**self.infos[agent], "action_mask": self._mask.copy()}
+
+    # -- the picture
+
+    def render(self) -> str | None:
+        """The table as text: returned in "ansi" mode, printed in "human" mode."""
+        self._seat  # noqa: B018  # refuses before the first reset
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() shows nothing: make the environment with render_mode='human' or 'ansi'")
+            return None
+        text = table_text(Game.parse(position_text(self._states, 0, self.rules)))
+        if self._seat < 0 and int(self._states[0]["phase"]) < DEAL_OVER:
+            text += "\nended by an illegal action"
+        if self.render_mode == "ansi":
+            return text
+        print(text, end="\n\n")
+        return None
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    # -- copies
+
+    def _checked_position(self, text: str) -> NDArray[Any]:
+        if not isinstance(text, str):
+            raise ValueError(f"options['position'] is the text of a position, not {text!r}")
+        states, rules = parse_position(text)
+        if rules.digest != self.rules.digest:
+            raise ValueError(
+                f"this table plays {rules_text(self.rules)}, the position is of {rules_text(rules)}: {text}"
+            )
+        if int(states[0]["phase"]) >= DEAL_OVER:
+            raise ValueError(f"the deal of the position is over, there is nothing to play: {text}")
+        return states
+
+    def _bind(self) -> None:
+        self._packed = self.rules.packed
+        self._bits = self._out[0, :WORDS].view(np.uint8)
+        self._mask = self._out[0, WORDS:].view(np.int8)[: self._n]
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("_packed", "_bits", "_mask")}
+        return {**kept, "rules": self.rules.to_dict()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update(kept)
+        self.rules = Rules.from_dict(kept["rules"])
+        self._bind()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _AFTER_RESET:
+            raise NotReset("call reset() first: before it there are no cards on the table")
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
+
+def env(**kwargs: Any) -> raw_env:
+    """The environment; the arguments are those of `raw_env`."""
+    return raw_env(**kwargs)
+
+
+def table_text(game: Game) -> str:
+    """A table in a few lines of plain text: all four hands, the trick (or the last one), points and scores."""
+    lines = [f"{game.phase}, dealer {AGENTS[game.dealer]}" + (f", turned {game.turned}" if game.turned else "")]
+    if game.contract is not None:
+        taker, strain, value, multiplier = game.contract
+        bid = "" if value is None else str(value)
+        lines.append(f"contract {bid}{strain} by {AGENTS[taker]}" + (f" ×{multiplier}" if multiplier > 1 else ""))
+    for seat, agent in enumerate(AGENTS):
+        mark = ">" if seat == game.turn else " "
+        lines.append(f"{mark} {agent}  {' '.join(game.hand(seat))}".rstrip())
+    played = [(event.seat, event.name) for event in game.events() if event.action < 32]
+    title, trick = ("trick", game.trick) if game.trick else ("last trick", played[-4:])
+    if trick:
+        lines.append(f"{title}: " + ", ".join(f"{AGENTS[seat]} {card}" for seat, card in trick))
+    lines.append(f"points {game.points[0]}–{game.points[1]}, scores {game.scores[0]}–{game.scores[1]}")
+    if game.deal_over:
+        lines.append(f"this deal {game.deal_scores[0]}–{game.deal_scores[1]}")
+    else:
+        lines.append("legal: " + ", ".join(game.names(game.legal_actions())))
+    return "\n".join(lines)
+
+
+def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
+
+
+def _checked_seed(seed: int) -> np.uint64:
+    try:
+        number = index(seed)
+    except TypeError:
+        number = -1
+    if isinstance(seed, bool) or not 0 <= number < 2**64:
+        raise ValueError(f"seed={seed!r}: an integer from 0 to 2**64 - 1 is needed")
+    return np.uint64(number)

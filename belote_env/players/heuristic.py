@@ -1,0 +1,307 @@
+"""`Heuristic`: weighs every card by one trick of probability and what the card is worth in hand.
+
+It reads what the seat to act can know: own hand, cards played, `knowledge.possible_cards`, the turned card.  A hidden
+hand is taken as drawn evenly from the cards that its seat may hold.
+"""
+
+from dataclasses import asdict, dataclass, fields
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belote_env._jit import kernel
+from belote_env.cards import (
+    ACE,
+    ALL_TRUMP,
+    HIGHER,
+    JACK,
+    KING,
+    NINE,
+    POINTS,
+    QUEEN,
+    STRENGTH,
+    SUIT_MASK,
+    TEN,
+    TRUMP_MASK,
+)
+from belote_env.engine import legal_actions
+from belote_env.knowledge import possible_cards, unseen_cards
+from belote_env.players.player import Actions, Player, States
+from belote_env.players.random import count_bits, lowest_bit
+from belote_env.state import BID_ONE, BID_TWO, FIRST_CALL, N_CARDS, NOBODY, PASS, PLAY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """What the heuristic weighs with; all in card points.
+
+    Taking: the sum of the `trump_…`, `length` and side-suit terms over the hand and the turned card against
+    `take_one` or `take_two`; lower thresholds make a bold player, higher ones a timid player.
+    """
+
+    #: what a hand must be worth to take in round one, or to name another suit in round two.
+    take_one: float = 43.0
+    take_two: float = 43.0
+    #: worth of trumps by rank, 7 8 9 J Q K 10 A, and of K and Q together above their own.
+    trump_rank: tuple[float, ...] = (4.0, 4.0, 18.0, 25.0, 5.0, 6.0, 8.0, 10.0)
+    trump_belote: float = 10.0
+    #: worth of holding 0, 1, … 6 trumps, above the ranks.
+    length: tuple[float, ...] = (0.0, 0.0, 0.0, 4.0, 12.0, 20.0, 28.0)
+    #: worth of a side suit's ace, of its ten beside the ace and without it, and of having none of it.
+    side_ace: float = 11.0
+    side_ten_guarded: float = 8.0
+    side_ten: float = 2.0
+    side_void: float = 4.0
+    #: what a card is worth in hand when 0, 1, 2 or more cards above it are out: a trump, then a plain card.
+    keep_trump: tuple[float, ...] = (16.0, 10.0, 7.0, 5.0)
+    keep_plain: tuple[float, ...] = (10.0, 4.0, 1.0, 0.0)
+    #: and this much more for each of its points.
+    share_trump: tuple[float, ...] = (0.5, 0.2, 0.0, 0.0)
+    share_plain: tuple[float, ...] = (0.9, 0.2, -0.3, -0.3)
+    #: less for a plain card while the other side may have trumps; more for any card that nothing beats, near the end.
+    keep_ruffed: float = 0.0
+    keep_last: float = 0.0
+    #: worth of winning the trick besides its points.
+    tempo: float = 0.0
+    #: chance that a partner who could save a trick does.
+    rescue: float = 0.7
+    #: worth of leading trump while the other side may have some: as taker, as his partner, as a defender.
+    draw_taker: float = 8.0
+    draw_partner: float = 6.0
+    draw_defender: float = -8.0
+    #: worth of leading a lone plain card below the ace while holding trumps.
+    singleton: float = 2.0
+    #: worth of leading from a ten while its ace is out.
+    open_ten: float = -3.0
+
+
+_SHAPES = {f.name: len(f.default) if isinstance(f.default, tuple) else 0 for f in fields(Parameters)}
+_PACKED = np.dtype(
+    (np.record, [(name, np.float64, (size,)) if size else (name, np.float64) for name, size in _SHAPES.items()])
+)
+
+#: (33, 9, 9) chance that h cards drawn from n hold none of k given ones.
+MISS = np.array(
+    [
+        [[comb(n - k, h) / comb(n, h) if h <= n and k <= n else 0.0 for k in range(9)] for h in range(9)]
+        for n in range(33)
+    ]
+)
+#: rules 1.4, 9: card points in the pack, under every strain.
+_PACK_POINTS = 152
+
+
+@kernel
+def hand_worth(cards, suit, p):
+    """What a hand, the turned card with it, is worth to take with `suit` as trump."""
+    q = p[0]
+    worth = 0.0
+    for s in range(4):
+        held = (cards >> (8 * s)) & 255
+        if s == suit:
+            for rank in range(8):
+                if (held >> rank) & 1:
+                    worth += q.trump_rank[rank]
+            if (held >> QUEEN) & (held >> KING) & 1:
+                worth += q.trump_belote
+            worth += q.length[min(count_bits(held), 6)]
+        elif held == 0:
+            worth += q.side_void
+        else:
+            if (held >> ACE) & 1:
+                worth += q.side_ace
+            if (held >> TEN) & 1:
+                worth += q.side_ten_guarded if (held >> ACE) & 1 else q.side_ten
+    return worth
+
+
+@kernel
+def choose_call(states, i, seat, low, p):
+    """Take, name the best suit, or pass (rules 3.1). Auctions: pass."""
+    s = states[i]
+    phase = np.int64(s.phase)
+    if phase != BID_ONE and phase != BID_TWO:
+        return PASS
+    cards = np.int64(s.hands[seat]) | (1 << np.int64(s.turned))
+    best, call = p[0].take_one if phase == BID_ONE else p[0].take_two, PASS
+    for suit in range(4):
+        if (low >> (FIRST_CALL + suit)) & 1:
+            worth = hand_worth(cards, suit, p)
+            if worth >= best:
+                best, call = worth, FIRST_CALL + suit
+    return call
+
+
+@kernel
+def beat_chance(possible, size, strain, led, best):
+    """Chance that a hand of `size` out of `possible` beats `best` when it must follow `led`."""
+    n = count_bits(possible)
+    if n < size or size == 0:
+        return 0.0
+    follow = possible & SUIT_MASK[led]
+    higher = count_bits(possible & HIGHER[strain, best])
+    if best >> 3 == led and (led == strain or strain == ALL_TRUMP):
+        return 1.0 - MISS[n, size, higher]
+    suited = count_bits(follow)
+    trumps = possible & TRUMP_MASK[strain]
+    chance = 0.0
+    if best >> 3 == led:
+        chance = 1.0 - MISS[n, size, higher]
+        ruffs = count_bits(trumps)
+    else:
+        ruffs = higher  # `best` is a trump
+    if n - suited >= size:
+        chance += MISS[n, size, suited] * (1.0 - MISS[n - suited, size, ruffs])
+    return chance
+
+
+@kernel
+def win_chance(card, ours, led, best, strain, place, possible, sizes, rescue):
+    """Chance that the mover's side wins the trick.
+
+    Args:
+        card: what the mover plays.
+        ours: whether the mover's side is winning before it.
+        led, best: of the trick once `card` lies there, `best` being the better of the old best and `card`.
+        place: 0..3 of the mover in the trick.
+        possible, sizes: of next, partner and previous at 1, 2, 3: cards they may hold, and how many.
+    """
+    if best == card:
+        ours = True
+    if place == 3:
+        return 1.0 if ours else 0.0
+    next_beats = beat_chance(possible[1], sizes[1], strain, led, best)
+    if place == 2:
+        return 1.0 - next_beats if ours else 0.0
+    partner_beats = beat_chance(possible[2], sizes[2], strain, led, best) * rescue
+    safe = 1.0 - next_beats
+    if place == 0:
+        safe *= 1.0 - beat_chance(possible[3], sizes[3], strain, led, best)
+    if ours:
+        return safe + (1.0 - safe) * partner_beats
+    return safe * partner_beats
+
+
+@kernel
+def keep_worth(card, strain, unseen, their_trumps, own, p):
+    """What a card is worth in hand. `own`: cards held."""
+    q = p[0]
+    above = min(count_bits(HIGHER[strain, card] & unseen), 3)
+    points = POINTS[strain, card]
+    last = q.keep_last if above == 0 and own <= 3 else 0.0
+    if (TRUMP_MASK[strain] >> card) & 1:
+        return last + q.keep_trump[above] + q.share_trump[above] * points
+    if their_trumps:
+        last -= q.keep_ruffed
+    return last + q.keep_plain[above] + q.share_plain[above] * points
+
+
+@kernel
+def lead_worth(card, hand, strain, unseen, their_trumps, role, p):
+    """What leading a card is worth besides the trick. `role`: 0 taker, 1 his partner, 2 defender."""
+    q = p[0]
+    trumps = TRUMP_MASK[strain]
+    if (trumps >> card) & 1:
+        if not their_trumps:
+            return 0.0
+        return q.draw_taker if role == 0 else q.draw_partner if role == 1 else q.draw_defender
+    suit = hand & SUIT_MASK[card >> 3]
+    worth = 0.0
+    if hand & trumps and suit == 1 << card and HIGHER[strain, card] & unseen:
+        worth += q.singleton
+    ten = (card | 7) - ACE + TEN
+    if (suit >> ten) & 1 and HIGHER[strain, ten] & unseen:
+        worth += q.open_ten
+    return worth
+
+
+@kernel
+def choose_card(states, i, seat, legal, p, possible, sizes):
+    """The card with the best one-trick expectation less what it is worth in hand. `possible`, `sizes`: scratch (4,)."""
+    if legal & (legal - 1) == 0:
+        return lowest_bit(legal)
+    s = states[i]
+    strain = np.int64(s.strain)
+    hand = np.int64(s.hands[seat])
+    unseen = unseen_cards(states, i, seat)
+    n = np.int64(s.n_cards)
+    place = n & 3
+    own = count_bits(hand)
+    to_come = 3 - place
+    table = np.int64(0)
+    for k in range(n - place, n):
+        table += POINTS[strain, s.cards[k]]
+    rest = np.int64(_PACK_POINTS) - table - np.int64(s.points[0]) - np.int64(s.points[1])
+    cards = hand
+    while cards:
+        rest -= POINTS[strain, lowest_bit(cards)]
+        cards &= cards - 1
+    for k in range(1, 4):
+        possible[k] = possible_cards(states, i, seat, (seat + k) & 3)
+        sizes[k] = own if k <= to_come else own - 1
+    coming = rest * to_come / max(count_bits(unseen), 1)
+    their_trumps = (possible[1] | possible[3]) & TRUMP_MASK[strain]
+    taker = np.int64(s.taker)
+    role = 2 if (taker ^ seat) & 1 else 0 if taker == seat else 1
+    ours = place > 0 and (np.int64(s.winner) ^ seat) & 1 == 0
+    led = np.int64(s.cards[n - place]) >> 3 if place else -1
+    old_best = np.int64(s.best)
+    chosen, top = -1, -1e9
+    cards = legal
+    while cards:
+        card = lowest_bit(cards)
+        cards &= cards - 1
+        suit = led if place else card >> 3
+        best = card if place == 0 or STRENGTH[strain, suit, card] > STRENGTH[strain, suit, old_best] else old_best
+        chance = win_chance(card, ours, suit, best, strain, place, possible, sizes, p[0].rescue)
+        worth = (2.0 * chance - 1.0) * (table + POINTS[strain, card] + coming) + chance * p[0].tempo
+        worth -= keep_worth(card, strain, unseen, their_trumps, own, p)
+        if place == 0:
+            worth += lead_worth(card, hand, strain, unseen, their_trumps, role, p)
+        if worth > top:
+            chosen, top = card, worth
+    return chosen
+
+
+@kernel
+def heuristic_actions(states, seats, rules, p, out):
+    """Write the heuristic's action of every state to `out`."""
+    possible = np.zeros(4, np.int64)
+    sizes = np.zeros(4, np.int64)
+    for i in range(states.shape[0]):
+        seat = np.int64(seats[i])
+        low, _ = legal_actions(states, i, rules)
+        if np.int64(states[i].phase) == PLAY:
+            out[i] = choose_card(states, i, seat, low, p, possible, sizes)
+        else:
+            out[i] = choose_call(states, i, seat, low, p)
+
+
+class Heuristic(Player):
+    """A rule player: same position, same action.
+
+    Args:
+        parameters: any of `Parameters` by name, e.g. `take_one=50` for a player who takes more.
+
+    Raises:
+        ValueError: an unknown parameter, or a value of the wrong length.
+    """
+
+    def __init__(self, **parameters: float | tuple[float, ...]) -> None:
+        for name, value in parameters.items():
+            if name not in _SHAPES:
+                raise ValueError(f"{name!r} is not a parameter of Heuristic; there are {', '.join(_SHAPES)}")
+            if np.shape(value) != ((_SHAPES[name],) if _SHAPES[name] else ()):
+                raise ValueError(f"{name}={value!r}: {_SHAPES[name] or 'one'} number{'s' * (_SHAPES[name] > 0)} needed")
+        self.parameters = Parameters(**parameters)  # type: ignore[arg-type]
+        self.name = "heuristic" + (f"({', '.join(f'{k}={v}' for k, v in parameters.items())})" if parameters else "")
+        self._packed = np.zeros(1, _PACKED)
+        for name, value in asdict(self.parameters).items():
+            self._packed[name][0] = value
+
+    def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
+        out = np.empty(len(states), np.int64)
+        heuristic_actions(states, np.ascontiguousarray(seats, np.int64), self.rules.packed, self._packed, out)
+        return out

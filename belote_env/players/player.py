@@ -1,0 +1,68 @@
+"""`Player`: what sits at a table. `CallablePlayer`: a function of observation and mask that does."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belote_env.observation import observe_batch
+from belote_env.rules import Rules, as_rules
+
+States = NDArray[Any]
+Actions = NDArray[np.int64]
+
+
+class Player(ABC):
+    """Chooses actions for many tables at once; keeps its own randomness and nothing about any table.
+
+    A player is told the rules once, by `start`, before it acts; arena and environments do so.  States hold all
+    cards: an honest player reads only what the seat to act can know.
+
+    Attributes:
+        name: for tables and messages.
+        rules: of the tables it plays at; `classic` until `start`.
+    """
+
+    name: str = "player"
+    rules: Rules = Rules()
+
+    def start(self, rules: Rules | str) -> None:
+        """Take a seat at tables of these rules.
+
+        Raises:
+            ValueError: an unknown preset, or rules that the player cannot play.
+        """
+        self.rules = as_rules(rules)
+
+    @abstractmethod
+    def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
+        """(n,) int64 legal actions, by the engine's numbers.
+
+        Args:
+            states: (n,) of `state.STATE`, to be read only; none is over.
+            seats: (n,) the seat to act in each.
+        """
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class CallablePlayer(Player):
+    """A function `(observation, mask) -> action` at the table, one decision at a time.
+
+    Args:
+        function: gets (SIZE,) uint8 bits in the suit order S H D C and (n_actions,) int8, 1 where legal; returns the
+            number of an action.
+        name: by default the function's own.
+    """
+
+    def __init__(self, function: Callable[[NDArray[np.uint8], NDArray[np.int8]], int], name: str | None = None) -> None:
+        self.function = function
+        self.name = name or getattr(function, "__name__", "callable")
+
+    def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
+        observations, masks, _ = observe_batch(states, seats, self.rules, canonical=False)
+        chosen = [self.function(o, m) for o, m in zip(observations, masks, strict=True)]
+        return np.array([int(action) for action in chosen], np.int64)

@@ -1,0 +1,88 @@
+"""`Random`: any legal action, all equally likely."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from belote_env._jit import kernel
+from belote_env.engine import below, legal_actions, mix
+from belote_env.players.player import Actions, Player, States
+
+
+@kernel
+def count_bits(bits):
+    """How many bits of a set of up to 63 are set."""
+    count = 0
+    while bits:
+        bits &= bits - 1
+        count += 1
+    return count
+
+
+@kernel
+def lowest_bit(bits):
+    """Number of the lowest bit of a set that is not empty."""
+    at = 0
+    while bits & 255 == 0:
+        bits >>= 8
+        at += 8
+    while bits & 1 == 0:
+        bits >>= 1
+        at += 1
+    return at
+
+
+@kernel
+def nth_action(low, high, k):
+    """The k-th action of a legal set in two halves, from 0."""
+    n = count_bits(low)
+    bits, base = (low, 0) if k < n else (high, 64)
+    for _ in range(k if k < n else k - n):
+        bits &= bits - 1
+    return base + lowest_bit(bits)
+
+
+@kernel
+def position_word(states, i, seat, seed):
+    """A random word that is a pure function of the seed and of what `seat` has in view."""
+    s = states[i]
+    w = mix(np.uint64(seed) ^ np.uint64(s.seed)) ^ np.uint64(np.int64(s.deal))
+    w = mix(w ^ (np.uint64(s.hands[seat]) << np.uint64(32)) ^ np.uint64(seat * 64 + np.int64(s.n_calls)))
+    for k in range(2):
+        w = mix(w ^ (np.uint64(s.played[2 * k]) << np.uint64(32)) ^ np.uint64(s.played[2 * k + 1]))
+    return w
+
+
+@kernel
+def random_actions(states, seats, rules, seed, out):
+    """Write a random legal action of every state to `out`."""
+    for i in range(states.shape[0]):
+        low, high = legal_actions(states, i, rules)
+        w = position_word(states, i, np.int64(seats[i]), seed)
+        out[i] = nth_action(low, high, below(w, count_bits(low) + count_bits(high)))
+
+
+class Random(Player):
+    """Any legal action, all equally likely.
+
+    What it plays is a pure function of its seed and the position, so that a match is the same in any batch; meeting
+    the same position of the same deal again, it plays the same.
+
+    Args:
+        seed: 0..2**64-1; players with different seeds are independent.
+
+    Raises:
+        ValueError: a seed out of range.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"seed={seed}: 0 to 2**64 - 1 is needed")
+        self.name = "random"
+        self._seed = np.uint64(mix(np.uint64(seed)))
+
+    def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
+        out = np.empty(len(states), np.int64)
+        random_actions(states, np.ascontiguousarray(seats, np.int64), self.rules.packed, self._seed, out)
+        return out

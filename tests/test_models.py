@@ -1,0 +1,189 @@
+"""Networks, checkpoint files and the player made of them."""
+
+import json
+import os
+import pickle
+import struct
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+import safetensors.torch  # noqa: E402
+from belote_env.arena import play_match  # noqa: E402
+from belote_env.players import Random  # noqa: E402
+
+from belote_env.observation import LAYOUT_DIGEST, SIZE, varying_columns  # noqa: E402
+from belote_env.rules import Rules  # noqa: E402
+from models import checkpoint  # noqa: E402
+from models.network import PolicyNet, ValueNet, draw, entropy, masked_log_softmax  # noqa: E402
+from models.player import NetPlayer  # noqa: E402
+
+CLASSIC = Rules.preset("classic")
+
+
+def small_policy(seed: int = 0) -> PolicyNet:
+    torch.manual_seed(seed)
+    return PolicyNet(varying_columns(CLASSIC), (16,), CLASSIC.n_actions)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "policy.safetensors"
+    checkpoint.save(path, small_policy(), CLASSIC, ValueNet(20, (8,)), {"iteration": 3})
+    return path
+
+
+def test_masked_log_softmax_by_hand():
+    logits = torch.tensor([[0.0, 5.0, np.log(3.0)]])
+    log_probs = masked_log_softmax(logits, torch.tensor([[True, False, True]]))
+    np.testing.assert_allclose(log_probs.exp().numpy(), [[0.25, 0.0, 0.75]], rtol=1e-6)
+    assert log_probs.exp()[0, 1] == 0
+    by_hand = -(0.25 * np.log(0.25) + 0.75 * np.log(0.75))
+    np.testing.assert_allclose(entropy(log_probs).numpy(), [by_hand], rtol=1e-6)
+
+
+def test_masked_entropy_has_a_finite_gradient():
+    logits = torch.randn(50, 41, requires_grad=True)
+    mask = torch.rand(50, 41) < 0.1
+    mask[0] = False  # no legal action at all: still finite
+    mask[1:, 7] = True
+    entropy(masked_log_softmax(logits, mask)).sum().backward()
+    assert torch.isfinite(logits.grad).all()
+    assert (logits.grad[1:][~mask[1:]] == 0).all()
+
+
+def test_draw_follows_the_probabilities_and_never_an_illegal_action():
+    log_probs = masked_log_softmax(
+        torch.tensor([[0.0, 9.0, np.log(3.0)]]).expand(40_000, 3),
+        torch.tensor([[True, False, True]]).expand(40_000, 3),
+    )
+    actions = draw(log_probs, torch.Generator().manual_seed(1))
+    share = np.bincount(actions.numpy(), minlength=3) / 40_000
+    assert share[1] == 0
+    assert abs(share[2] - 0.75) < 4 * (0.75 * 0.25 / 40_000) ** 0.5
+
+
+def test_policy_starts_close_to_uniform_and_reads_uint8():
+    net = small_policy()
+    bits = torch.randint(0, 2, (64, len(net.columns)), dtype=torch.uint8)
+    mask = torch.rand(64, 41) < 0.3
+    mask[:, 32] = True
+    log_probs = net.log_probs(bits, mask)
+    assert torch.equal(log_probs, net.log_probs(bits.float(), mask))
+    np.testing.assert_allclose(entropy(log_probs).detach().numpy(), mask.sum(1).log().numpy(), atol=0.01)
+
+
+def test_round_trip(saved):
+    loaded = checkpoint.load(saved, "classic")
+    assert loaded.rules == CLASSIC
+    assert loaded.counters == {"iteration": 3}
+    before, after = small_policy().state_dict(), loaded.policy().state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[key], after[key]) for key in before)
+    assert loaded.critic().inputs == 20
+    assert not loaded.policy().training
+    # The digest leaves out target and direction: a policy plays to 500 as it does to 1,000.
+    assert checkpoint.load_policy(saved, Rules.preset("classic", target=500)).actions == 41
+
+
+def rewritten(path, change):
+    """The same file with its metadata changed in place by `change`."""
+    with safetensors.safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    change(metadata)
+    safetensors.torch.save_file(safetensors.torch.load(path.read_bytes()), path, metadata)
+
+
+def another_architecture(metadata):
+    metadata["architecture"] = json.dumps({"policy": {"columns": 5, "hidden": [16], "actions": 41}})
+
+
+REFUSED = {
+    "text": (lambda p: p.write_text("weights, honestly"), "is not a safetensors file"),
+    "empty": (lambda p: p.write_bytes(b""), "is not a safetensors file"),
+    "pickle": (lambda p: p.write_bytes(pickle.dumps({"w": [1.0] * 50})), "is not a safetensors file"),
+    "header of nonsense": (
+        lambda p: p.write_bytes(struct.pack("<Q", 8) + b"{nothing" + bytes(9)),
+        "is not a safetensors file",
+    ),
+    "one byte short": (lambda p: p.write_bytes(p.read_bytes()[:-1]), "is truncated: 1 bytes are missing"),
+    "half": (lambda p: p.write_bytes(p.read_bytes()[: p.stat().st_size // 2]), "is truncated"),
+    "half a header": (lambda p: p.write_bytes(p.read_bytes()[:200]), "is truncated"),
+    "no metadata": (lambda p: rewritten(p, lambda m: m.clear()), "is not a checkpoint of this project"),
+    "another format": (lambda p: rewritten(p, lambda m: m.update(format="x 9")), "is not a checkpoint of this"),
+    "missing metadata": (lambda p: rewritten(p, lambda m: m.pop("rules_digests")), "lacks rules_digests"),
+    "bad json": (lambda p: rewritten(p, lambda m: m.update(rules="{")), "metadata that is not JSON"),
+    "another layout": (
+        lambda p: rewritten(p, lambda m: m.update(layout='"0123456789ab"')),
+        f"made for observation layout 0123456789ab, here it is {LAYOUT_DIGEST}",
+    ),
+    "other rules": (
+        lambda p: rewritten(p, lambda m: m.update(rules_digests='["0123456789ab"]')),
+        rf"not for 'classic' \({CLASSIC.digest}\)",
+    ),
+    "another architecture": (lambda p: rewritten(p, another_architecture), "do not fit its architecture"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses_with_one_sentence(saved, name):
+    spoil, sentence = REFUSED[name]
+    spoil(saved)
+    with pytest.raises(ValueError, match=sentence) as error:
+        checkpoint.load_policy(saved, "classic")
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(str(saved))
+
+
+def test_every_truncation_is_refused(saved):
+    whole = saved.read_bytes()
+    for length in range(0, len(whole), len(whole) // 40):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"truncated|not a safetensors file"):
+            checkpoint.load(saved)
+
+
+def test_columns_outside_the_observation_are_refused(tmp_path):
+    checkpoint.save(tmp_path / "p", PolicyNet(np.array([0, SIZE]), (4,), 41), CLASSIC)
+    with pytest.raises(ValueError, match="outside the observation"):
+        checkpoint.load_policy(tmp_path / "p", "classic")
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_a_write_that_fails_leaves_the_old_file(saved, monkeypatch, failing):
+    before = saved.read_bytes()
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, failing, fail)
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.save(saved, small_policy(1), CLASSIC)
+    assert saved.read_bytes() == before
+    assert list(saved.parent.iterdir()) == [saved]
+
+
+def test_net_player_plays_whole_matches(saved):
+    # An illegal action would be refused by the arena.
+    result = play_match(NetPlayer(saved), Random(0), "classic", deals=40, seed=1, progress=False)
+    again = play_match(NetPlayer(saved), Random(0), "classic", deals=40, seed=1, progress=False)
+    assert result.mean == again.mean
+
+
+def test_a_net_player_draws_without_touching_the_global_generator(saved):
+    def play(seed):
+        player = NetPlayer(saved, sample=True, seed=seed)
+        return play_match(player, NetPlayer(saved), "classic", deals=40, seed=1, progress=False).mean
+
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    assert play(1) == play(1) != play(2)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_a_greedy_player_against_itself_is_exactly_even(saved):
+    player = NetPlayer(saved)
+    assert play_match(player, player, "classic", deals=40, seed=1, progress=False).mean == 0
