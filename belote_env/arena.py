@@ -32,13 +32,14 @@ PAIRS_AT_ONCE = 4096
 
 @dataclass
 class Tally:
-    """What one player did in a match. `cpu_seconds`: spent in its `act`."""
+    """What one player did in a match. `cpu_seconds`: spent on `timed` decisions, all but those of its first call."""
 
     name: str
     contracts: int = 0
     made: int = 0
     tied: int = 0
     decisions: int = 0
+    timed: int = 0
     cpu_seconds: float = 0.0
 
     @property
@@ -49,7 +50,7 @@ class Tally:
     @property
     def cpu_us(self) -> float:
         """CPU time of a decision in microseconds."""
-        return 1e6 * self.cpu_seconds / self.decisions if self.decisions else 0.0
+        return 1e6 * self.cpu_seconds / self.timed if self.timed else 0.0
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,8 @@ def play_match(
         episode: "deal": pairs of single deals; "match": pairs of whole matches.
         seed: 0..2**64-1; deal i depends on (seed, i) alone.
         progress: show a progress bar.
-        pairs_at_once: pairs on the tables at a time; no part of the result depends on it as long as the players' actions
-            depend on the position alone.
+        pairs_at_once: pairs on the tables at a time; the result does not depend on it where the
+            players' actions depend on the position alone.
 
     Raises:
         ValueError: an argument out of range, or a player that acts illegally.
@@ -221,7 +222,9 @@ class _Arena:
         shown = states[rows]  # a copy: no player can change the tables
         start = time.process_time()
         actions = np.asarray(player.act(shown, seats))
-        tally.cpu_seconds += time.process_time() - start
+        if tally.decisions:  # the first call may compile
+            tally.cpu_seconds += time.process_time() - start
+            tally.timed += len(rows)
         tally.decisions += len(rows)
         if actions.shape != rows.shape or actions.dtype.kind not in "iu":
             raise ValueError(

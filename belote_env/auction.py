@@ -1,19 +1,48 @@
-"""Choosing trump (rules 3): the two rounds of a turn-up game."""
+"""Choosing trump (rules 3): the two rounds of a turn-up game, and the auction with coinche and surcoinche."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from belote_env._jit import kernel
 from belote_env.cards import NO_CARD
 from belote_env.rules import choice
-from belote_env.state import BID_ONE, BID_TWO, FIRST_CALL, NOBODY, PASS
+from belote_env.state import (
+    ANSWER,
+    AUCTION,
+    BID_ONE,
+    BID_TWO,
+    CAPOT_LEVEL,
+    COINCHE,
+    FIRST_CALL,
+    LEVEL_VALUES,
+    NOBODY,
+    PASS,
+    SURCOINCHE,
+)
 
 ANY_SUIT = choice("second_round", "any")
+BY_SIDE = choice("surcoinche_by", "side")
+
+
+def _calls_above() -> NDArray[np.int64]:
+    """(14, 2) bit sets, low and high, of the calls above no call (row 0) and above level k (row k + 1)."""
+    rows = []
+    for least in (0, *LEVEL_VALUES):
+        bits = sum(63 << (FIRST_CALL + 6 * k) for k, value in enumerate(LEVEL_VALUES) if value > least)
+        rows.append([bits & (2**64 - 1), bits >> 64])
+    return np.array(rows, np.uint64).view(np.int64)
+
+
+#: 3.3: each bid must be higher than the last; only its value counts, levels are not in order of value.
+CALLS_ABOVE = _calls_above()
 
 
 @kernel
 def legal_calls(states, i, rules):
-    """`(low, high)`: bit sets of the legal actions 0–63 and 64–127 of the seat to bid (rules 3.1)."""
+    """`(low, high)`: bit sets of the legal actions 0–63 and 64–127 of the seat to bid (rules 3.1, 3.3, 3.4)."""
     s = states[i]
+    if np.int64(s.phase) >= AUCTION:
+        return legal_auction_calls(states, i, rules)
     turned_suit = np.int64(s.turned) >> 3
     if np.int64(s.phase) == BID_ONE:
         return (1 << PASS) | (1 << (FIRST_CALL + turned_suit)), 0
@@ -24,6 +53,55 @@ def legal_calls(states, i, rules):
 
 
 @kernel
+def legal_auction_calls(states, i, rules):
+    """The calls of an auction (3.3), coinche against the other side's standing bid, and its answers (3.4)."""
+    s = states[i]
+    r = rules[0]
+    low = np.int64(1 << PASS)
+    if np.int64(s.phase) == ANSWER:
+        return low | (1 << SURCOINCHE), np.int64(0)
+    seat = np.int64(s.turn)
+    taker = np.int64(s.taker)
+    row = 0 if taker == NOBODY else np.int64(s.level) + 1
+    if taker != NOBODY and (taker ^ seat) & 1 and (r.coinche_capot or np.int64(s.level) != CAPOT_LEVEL):
+        low |= 1 << COINCHE
+    if not r.reentry:
+        for k in range(4, np.int64(s.n_calls) + 1, 4):  # nobody is skipped, so a seat's calls are four apart
+            if np.int64(s.calls[np.int64(s.n_calls) - k]) == PASS:
+                return low, np.int64(0)
+    return low | (np.int64(r.calls_low) & CALLS_ABOVE[row, 0]), np.int64(r.calls_high) & CALLS_ABOVE[row, 1]
+
+
+@kernel
+def apply_auction_call(states, i, rules, action):
+    """Enter a legal call of an auction or a legal answer. Returns True when the bidding is over."""
+    s = states[i]
+    seat = np.int64(s.turn)
+    n = np.int64(s.n_calls)
+    if np.int64(s.phase) == ANSWER:
+        if action == SURCOINCHE:
+            s.multiplier = 4
+            return True
+        if rules[0].surcoinche_by == BY_SIDE and np.int64(s.calls[n - 2]) == COINCHE:
+            s.turn = (seat + 2) & 3  # 3.4: the first answerer accepted, his partner may still surcoinche
+            return False
+        return True
+    s.turn = (seat + 1) & 3
+    if action == COINCHE:
+        s.multiplier = 2
+        s.phase = ANSWER
+    elif action != PASS:
+        s.taker = seat
+        s.strain = (action - FIRST_CALL) % 6
+        s.level = (action - FIRST_CALL) // 6
+    elif np.int64(s.taker) == NOBODY:
+        return n == 4
+    else:
+        return np.int64(s.calls[n - 2]) == PASS and np.int64(s.calls[n - 3]) == PASS
+    return False
+
+
+@kernel
 def apply_call(states, i, rules, action):
     """Enter a legal call. Returns True when the bidding is over; the taker is then set, or NOBODY if all passed."""
     s = states[i]
@@ -31,6 +109,8 @@ def apply_call(states, i, rules, action):
     n = np.int64(s.n_calls)
     s.calls[n] = action
     s.n_calls = n + 1
+    if np.int64(s.phase) >= AUCTION:
+        return apply_auction_call(states, i, rules, action)
     if action != PASS:
         s.taker = seat
         s.strain = (action - FIRST_CALL) % 6
@@ -80,6 +160,7 @@ def deal_first(states, i, rules):
                 at += 1
             s.hands[seat] = hand
     s.turned = NO_CARD
+    s.phase = BID_ONE if at < 32 else AUCTION
     if at < 32:
         turned = np.int64(s.pack[at])
         s.turned = turned
@@ -87,6 +168,5 @@ def deal_first(states, i, rules):
         for seat in range(4):
             s.barred[seat] = 1 << turned  # on the table, in nobody's hand
     s.dealt = at
-    s.phase = BID_ONE
     s.taker = NOBODY
     s.turn = (np.int64(s.dealer) + 1) & 3

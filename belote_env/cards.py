@@ -70,8 +70,8 @@ HIGHER = np.array([[_higher(c, s) for c in range(32)] for s in range(6)], np.int
 SUIT_MASK = np.array([0xFF << (8 * s) for s in range(4)], np.int64)
 #: (6,) bit set of the cards one may ruff with: the trump suit; none in no-trump and all-trump.
 TRUMP_MASK = np.array([0xFF << (8 * s) if s < 4 else 0 for s in range(6)], np.int64)
-#: (6,) bit set of K and Q of trump (rules 5.1); none where a strain has no single trump suit.
-BELOTE_MASK = np.array([(1 << (8 * s + QUEEN)) | (1 << (8 * s + KING)) if s < 4 else 0 for s in range(6)], np.int64)
+#: (4,) bit set of K and Q of a suit (rules 5.1).
+BELOTE_MASK = np.array([(1 << (8 * s + QUEEN)) | (1 << (8 * s + KING)) for s in range(4)], np.int64)
 
 CARD_NAMES = tuple(r + s for s in SUITS for r in RANKS)
 _CARD_BY_NAME = {name: card for card, name in enumerate(CARD_NAMES)}

@@ -16,7 +16,7 @@ from belote_env.rules import PRESETS, Rules
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help=belote_env.__doc__)
+app = typer.Typer(invoke_without_command=True, add_completion=False, help=belote_env.__doc__)
 
 
 def _show_version(wanted: bool) -> None:
@@ -27,11 +27,13 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command()

@@ -7,12 +7,13 @@ import numpy as np
 
 from belote_env._jit import kernel
 from belote_env.auction import apply_call, deal_first, deal_rest, legal_calls
-from belote_env.cards import BELOTE_MASK, NO_CARD, POINTS, STRENGTH
+from belote_env.cards import ALL_TRUMP, BELOTE_MASK, NO_CARD, POINTS, STRENGTH
 from belote_env.rules import choice
 from belote_env.scoring import deal_score, match_result
 from belote_env.state import (
-    BID_ONE,
+    BID_TWO,
     DEAL_OVER,
+    FAILED,
     MATCH_OVER,
     NOBODY,
     OPEN,
@@ -22,6 +23,7 @@ from belote_env.state import (
 from belote_env.tricks import denied_cards, legal_cards, trick_in_progress
 
 SAME_DEALER = choice("all_pass", "same_dealer")
+EACH_SUIT = choice("all_trump_belote", "each_suit")
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -151,16 +153,34 @@ def is_legal(states, i, rules, action):
 
 
 @kernel
-def begin_play(states, i):
+def has_belote(strain, suit, rules):
+    """Whether K and Q of a suit are a belote: of trump (rules 5.1); in all-trump of each suit (9)."""
+    return strain == suit or (strain == ALL_TRUMP and rules[0].all_trump_belote == EACH_SUIT)
+
+
+@kernel
+def begin_play(states, i, rules):
     """Hands are complete: find belotes (rules 5.1), the seat after the dealer leads (2.2)."""
     s = states[i]
     s.phase = PLAY
     s.turn = (np.int64(s.dealer) + 1) & 3
     s.leader = s.turn
-    pair = BELOTE_MASK[s.strain]
-    for seat in range(4):
-        if pair and np.int64(s.hands[seat]) & pair == pair:
-            s.belote[s.strain] = seat
+    for suit in range(4):
+        if has_belote(np.int64(s.strain), suit, rules):
+            pair = BELOTE_MASK[suit]
+            for seat in range(4):
+                if np.int64(s.hands[seat]) & pair == pair:
+                    s.belote[suit] = seat
+
+
+@kernel
+def side_waits(states, i, rules, side):
+    """Rules 8.1: set in this deal or without a trick in it, and short of the target but for this deal's belote."""
+    s = states[i]
+    was_set = np.int64(s.made) == FAILED and (np.int64(s.taker) & 1) == side
+    if not was_set and np.int64(s.won[side]) > 0:
+        return False
+    return np.int64(s.scores[side]) - np.int64(s.belote_points[side]) < np.int64(rules[0].target)
 
 
 @kernel
@@ -190,6 +210,9 @@ def end_deal(states, i, rules):
         s.deal_scores[other] = defenders
         s.scores[0] = np.int64(s.scores[0]) + np.int64(s.deal_scores[0])
         s.scores[1] = np.int64(s.scores[1]) + np.int64(s.deal_scores[1])
+        if rules[0].set_side_waits:
+            waits_0 = side_waits(states, i, rules, 0)
+            waits_1 = side_waits(states, i, rules, 1)
     result = match_result(
         rules, np.int64(s.scores[0]), np.int64(s.scores[1]), np.int64(s.made), taker_side, waits_0, waits_1
     )
@@ -200,18 +223,17 @@ def end_deal(states, i, rules):
 
 
 @kernel
-def note_belote(states, i, seat, card):
+def note_belote(states, i, rules, seat, card):
     """Rules 5.2: show belote with the first of K and Q, credit 20 with the second; either way everybody learns."""
     s = states[i]
-    strain = np.int64(s.strain)
-    pair = BELOTE_MASK[strain]
-    if not (pair >> card) & 1:
+    suit = card >> 3
+    pair = BELOTE_MASK[suit]
+    if not (pair >> card) & 1 or not has_belote(np.int64(s.strain), suit, rules):
         return
     other = pair & ~(1 << card)
-    holder = np.int64(s.belote[strain])
-    if holder == seat:
-        s.belote_shown[strain] = np.int64(s.belote_shown[strain]) + 1
-        if np.int64(s.belote_shown[strain]) == 2:
+    if np.int64(s.belote[suit]) == seat:
+        s.belote_shown[suit] = np.int64(s.belote_shown[suit]) + 1
+        if np.int64(s.belote_shown[suit]) == 2:
             s.belote_points[seat & 1] = np.int64(s.belote_points[seat & 1]) + 20
         for k in range(4):
             if k != seat:
@@ -238,7 +260,7 @@ def play_card(states, i, rules, card):
             s.when[k] = np.int64(s.when[k]) | bit
     s.cards[n] = card
     s.n_cards = n + 1
-    note_belote(states, i, seat, card)
+    note_belote(states, i, rules, seat, card)
     if led < 0 or STRENGTH[strain, led, card] > STRENGTH[strain, led, best]:
         s.best = card
         s.winner = seat
@@ -272,6 +294,6 @@ def apply(states, i, rules, action):
         if np.int64(states[i].taker) == NOBODY:
             end_deal(states, i, rules)
         else:
-            if phase < BID_ONE + 2:
+            if phase <= BID_TWO:
                 deal_rest(states, i)
-            begin_play(states, i)
+            begin_play(states, i, rules)

@@ -341,7 +341,7 @@ class Game:
         state["pack"] = [c for k in range(1, 5) for c in given[(_checked_seat(dealer) + k) % 4]]
         state["dealer"] = dealer
         begin_deal(game._states, 0, table.packed)
-        set_contract(game._states, taker, strain, level, call)
+        set_contract(game._states, table, taker, strain, level, call)
         return game
 
     @classmethod

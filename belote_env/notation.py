@@ -201,10 +201,10 @@ def restart(states: States, rules: Rules) -> None:
     s["pot"] = s["pot_before"]
     begin_deal(states, 0, rules.packed)
     if given:
-        set_contract(states, *given)
+        set_contract(states, rules, *given)
 
 
-def set_contract(states: States, taker: int, strain: int, level: int, multiplier: int) -> None:
+def set_contract(states: States, rules: Rules, taker: int, strain: int, level: int, multiplier: int) -> None:
     """Put `states[0]`, whose pack lists eight cards a seat from the seat after the dealer, at its first lead."""
     s = states[0]
     for k in range(4):
@@ -213,7 +213,7 @@ def set_contract(states: States, taker: int, strain: int, level: int, multiplier
         s["barred"][k] = 0
     s["turned"], s["dealt"], s["n_calls"] = NO_CARD, 32, 0
     s["taker"], s["strain"], s["level"], s["multiplier"] = taker, strain, level, multiplier
-    begin_play(states, 0)
+    begin_play(states, 0, rules.packed)
 
 
 def parse_position(text: str) -> tuple[States, Rules]:
@@ -262,7 +262,7 @@ def _replay_words(states: States, rules: Rules, words: list[str], text: str) -> 
     at = words.index("cards") if "cards" in words else len(words)
     head, cards = words[1:at], words[at + 1 :]
     if words[0] == "contract":
-        set_contract(states, *_contract_of(head, rules, text))
+        set_contract(states, rules, *_contract_of(head, rules, text))
         head = []
     for word in head + cards:
         if (int(states[0]["phase"]) >= PLAY) != (word.upper() in CARD_NAMES):

@@ -16,9 +16,8 @@ from belote_env._jit import kernel
 from belote_env.cards import NO_CARD
 from belote_env.engine import legal_actions
 from belote_env.knowledge import possible_cards, void_suits
-from belote_env.rules import Rules
+from belote_env.rules import Rules, choice
 from belote_env.state import (
-    AUCTION,
     COINCHE,
     DEAL_OVER,
     FIRST_CALL,
@@ -111,6 +110,7 @@ EXPAND = np.array([[b >> k & 1 for k in range(8)] for b in range(256)], np.uint8
 IDENTITY_FRAME = 0b11_10_01_00
 _STEPS_POT, _STEPS_POINTS, _STEPS_SCORE = 40, 8, 12
 
+BY_AUCTION = choice("bidding", "auction")
 _AT = OFFSETS
 _W_TURNED = _AT["turned_rank"] // 8
 _W_ACT = _AT["to_act"] // 8
@@ -136,6 +136,17 @@ def frame_slot(frame, suit):
 
 
 @kernel
+def last_bid(states, i, suit):
+    """One more than the place of the last call that named a suit; 0 when none did."""
+    s = states[i]
+    for k in range(np.int64(s.n_calls) - 1, -1, -1):
+        call = np.int64(s.calls[k]) - FIRST_CALL
+        if call >= 0 and call % 6 == suit:
+            return k + 1
+    return 0
+
+
+@kernel
 def canonical_frame(states, i, seat):
     """Trump (before it is chosen, the turned suit) in slot 0, then the other suits by what `seat` has in them.
 
@@ -148,7 +159,7 @@ def canonical_frame(states, i, seat):
     own = np.int64(s.hands[seat]) | np.int64(s.played[seat])
     frame, used = 0, 0
     for slot in range(4):
-        chosen, best_own, best_seen = -1, -1, -1
+        chosen, best_own, best_seen, best_bid = -1, -1, -1, -1
         for suit in range(4):
             if (used >> suit) & 1:
                 continue
@@ -160,8 +171,11 @@ def canonical_frame(states, i, seat):
                 other = (seat + k) & 3
                 key_seen = (key_seen << 16) | (((np.int64(s.played[other]) >> (8 * suit)) & 255) << 8)
                 key_seen |= (np.int64(s.barred[other]) >> (8 * suit)) & 255
-            if key_own > best_own or (key_own == best_own and key_seen > best_seen):
-                chosen, best_own, best_seen = suit, key_own, key_seen
+            if key_own < best_own or (key_own == best_own and key_seen < best_seen):
+                continue
+            key_bid = last_bid(states, i, suit)
+            if key_own > best_own or key_seen > best_seen or key_bid > best_bid:
+                chosen, best_own, best_seen, best_bid = suit, key_own, key_seen, key_bid
         used |= 1 << chosen
         frame |= chosen << (2 * slot)
     return frame
@@ -226,7 +240,7 @@ def observe(states, i, viewer, rules, frame, out, row):
     write_counts(states, i, viewer, rules, out, row)
     for k in range(13):
         out[row, _W_AUCTION + k] = 0
-    if phase >= AUCTION and np.int64(s.turned) == NO_CARD:
+    if rules[0].bidding == BY_AUCTION:
         write_auction(states, i, viewer, frame, out, row)
     bits = np.int64(rules[0].bits)
     for k in range(4):
@@ -257,7 +271,8 @@ def write_table(states, i, viewer, frame, voids, out, row):
         seat = np.int64(s.dealer)
         for k in range(np.int64(s.n_calls)):
             call = np.int64(s.calls[k])
-            seat = (seat + 1) & 3
+            # 3.4: the second answer to a coinche is the first answerer's partner's
+            seat = (seat + (2 if k > 1 and np.int64(s.calls[k - 2]) == COINCHE else 1)) & 3
             if call == COINCHE:
                 coinche_by = relative(seat, viewer)
             elif call == SURCOINCHE:
@@ -306,8 +321,12 @@ def write_counts(states, i, viewer, rules, out, row):
 
 @kernel
 def write_auction(states, i, viewer, frame, out, row):
-    """One byte a level that has been bid."""
+    """One byte a level that has been bid; a contract given without a bidding shows as its bid alone."""
     s = states[i]
+    if np.int64(s.n_calls) == 0 and np.int64(s.taker) != NOBODY:
+        place = (np.int64(s.taker) - viewer) & 3
+        strain = framed_strain(np.int64(s.strain), frame)
+        out[row, _W_AUCTION + np.int64(s.level)] = EXPAND[strain | ((place & 1) << 6) | ((place >> 1) << 7)]
     seat = np.int64(s.dealer)
     for k in range(np.int64(s.n_calls)):
         seat = (seat + 1) & 3

@@ -178,6 +178,7 @@ class Rules:
             elif name in (PACKED.names or ()):
                 record[name] = get_args(hint).index(value) if get_args(hint) else value
         record["bits"] = self.bits
+        record["calls_low"], record["calls_high"] = self._calls
         record.flags.writeable = False
         return record
 
@@ -221,6 +222,16 @@ class Rules:
         return sum(1 << k for k, fact in enumerate(facts) if fact)
 
     @property
+    def _calls(self) -> tuple[int, int]:
+        """Bit sets (actions 0–63, 64–127) of the calls that an auction under these rules knows."""
+        values = [80 + 10 * k for k in range(9)] + [250, 170, 180, 500]
+        allowed = {*range(80, self.bid_maximum + 1, 10), 250 if self.capot_bid else 0, 500 if self.generale else 0}
+        strains = 15 | (16 if self.no_trump else 0) | (32 if self.all_trump else 0)
+        bits = sum(strains << (35 + 6 * level) for level, value in enumerate(values) if value in allowed)
+        low, high = bits & (2**64 - 1), bits >> 64
+        return low - 2**64 if low >> 63 else low, high
+
+    @property
     def n_actions(self) -> int:
         """Size of the action space: 41 for turn-up games, 95 for auctions, 113 with federation calls."""
         if self.bidding == "turn_up":
@@ -240,7 +251,7 @@ PACKED = np.dtype(
             for name in _HINTS
             if name not in ("name", "direction")
         ]
-        + [("bits", np.uint32)],
+        + [("bits", np.uint32), ("calls_low", np.int64), ("calls_high", np.int64)],
     )
 )
 
@@ -366,12 +377,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 #: The values that the engine plays today; any other is refused, never ignored.
 _PLAYED: dict[str, tuple[Any, ...]] = {
-    "bidding": ("turn_up",),
     "declarations": (False,),
     "generale": (False,),
-    "no_trump": (False,),
-    "all_trump": (False,),
-    "bid_maximum": (160,),
 }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
@@ -58,7 +59,8 @@ class Checkpoint:
         if name not in self.architecture:
             raise ValueError(f"{self.path} holds no {name}.")
         try:
-            net = kind.from_architecture(self.architecture[name])
+            with torch.random.fork_rng(devices=[]):  # weights drawn to be replaced are no draw of the caller's
+                net = kind.from_architecture(self.architecture[name])
             net.load_state_dict(self.section(name))
         except (RuntimeError, KeyError, TypeError) as error:
             raise ValueError(f"{self.path}: the tensors of its {name} do not fit its architecture.") from error

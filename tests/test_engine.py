@@ -8,41 +8,41 @@ import sys
 import numpy as np
 import pytest
 import referee as slow
-from twin import compare, compare_end, play_both, start_both, trump_heavy
+from twin import compare, compare_end, play_both, trump_heavy
 
 from belote_env.cards import CARD_NAMES, POINTS, parse_card
-from belote_env.engine import apply, below, word
-from belote_env.notation import legal_numbers, parse_action
+from belote_env.engine import below, word
+from belote_env.notation import legal_numbers
 from belote_env.rules import Rules
 
 #: Decisions a table compared in the suite; `make oracle` plays more.
 DECISIONS = 200_000
-TABLES = ("classic", "single_deal", "belote_501")
+#: Our rules and the referee's settings for each table that is played; `declarations` without section 7 so far.
+TABLES = {
+    "classic": (Rules.preset("classic"), slow.TABLES["classic"]),
+    "single_deal": (Rules.preset("single_deal"), slow.TABLES["single_deal"]),
+    "belote_501": (Rules.preset("belote_501"), slow.TABLES["belote_501"]),
+    "coinche": (Rules.preset("coinche"), slow.TABLES["coinche"]),
+    "contree": (Rules.preset("contree"), slow.TABLES["contree"]),
+    "declarations": (
+        Rules.preset("declarations", declarations=False),
+        slow.override("declarations", declarations=False),
+    ),
+    "coinche with no-trump and all-trump": (
+        Rules.preset("coinche", no_trump=True, all_trump=True),
+        slow.override("coinche", strains=["S", "H", "D", "C", "NT", "AT"]),
+    ),
+}
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_referee_agrees(table):
-    rules = Rules.preset(table)
+    rules, settings = TABLES[table]
     done = 0
     for seed, choose in enumerate((None, trump_heavy)):
         while done < DECISIONS * (seed + 1) // 2:
-            done += play_both(rules, slow.TABLES[table], 100, seed=1000 * done + seed, choose=choose)
+            done += play_both(rules, settings, 100, seed=1000 * done + seed, choose=choose)
     assert done >= DECISIONS
-
-
-def play_text(table: str, pack: str, dealer: int, actions: str):
-    """Play a line of actions through both; returns `(states, referee, legal names before the last action)`."""
-    rules = Rules.preset(table)
-    cards = [parse_card(word) for word in pack.split()]
-    rest = [c for c in range(32) if c not in cards]
-    states, game = start_both(rules, slow.TABLES[table], cards + rest, dealer)
-    legal: list[int] = []
-    for text in actions.split():
-        legal = compare(states, rules, game, knowledge=True)
-        action = parse_action(text, states, 0, rules)
-        apply(states, 0, rules.packed, action)
-        game.apply(action)
-    return states, game, [CARD_NAMES[a] for a in legal if a < 32]
 
 
 def directed(rules: Rules, settings, hands, dealer, taker, trump, plays, knowledge=True):
@@ -119,19 +119,20 @@ DIRECTED = {
 @pytest.mark.parametrize("case", DIRECTED)
 def test_directed_positions(table, case):
     hands, plays = DIRECTED[case]
-    directed(Rules.preset(table), slow.TABLES[table], hands, 0, 1, "H", plays)
+    directed(*TABLES[table], hands, 0, 1, "H", plays)
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_random_valid_hands_from_the_first_lead(table):
     """Every seat, strain and taker, dealt without a bidding."""
     rng = random.Random(table)
-    rules = Rules.preset(table)
+    rules, settings = TABLES[table]
+    strains = ["S", "H", "D", "C"] + ["NT"] * rules.no_trump + ["AT"] * rules.all_trump
     for _ in range(200):
         pack = list(CARD_NAMES)
         rng.shuffle(pack)
         hands = [" ".join(pack[8 * k : 8 * k + 8]) for k in range(4)]
-        directed(rules, slow.TABLES[table], hands, rng.randrange(4), rng.randrange(4), rng.choice("SHDC"), "", False)
+        directed(rules, settings, hands, rng.randrange(4), rng.randrange(4), rng.choice(strains), "", False)
 
 
 def test_the_pack_is_fair():

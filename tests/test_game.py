@@ -17,7 +17,7 @@ from belote_env.notation import action_name, parse_action, parse_rules, rules_te
 from belote_env.rules import PRESETS
 from belote_env.state import ANSWER, AUCTION, BID_ONE, BID_TWO, PLAY
 
-PLAYED = ["classic", "single_deal", "belote_501"]
+PLAYED = ["classic", "single_deal", "belote_501", "coinche", "contree"]
 
 
 def random_game(rules: str, seed: int, moves: int) -> Game:
@@ -74,7 +74,10 @@ def test_given_contracts_both_ways(rules, rng, moves):
     pack = list(CARD_NAMES)
     rng.shuffle(pack)
     hands = [pack[8 * k : 8 * k + 8] for k in range(4)]
-    game = Game.from_play(rules, hands, dealer=rng.randrange(4), taker=rng.randrange(4), trump=rng.choice("SHDC"))
+    bid = {"value": rng.choice([80, 120, 250]), "multiplier": rng.choice([1, 2, 4])} if rules[:2] == "co" else {}
+    game = Game.from_play(
+        rules, hands, dealer=rng.randrange(4), taker=rng.randrange(4), trump=rng.choice("SHDC"), **bid
+    )
     for _ in range(moves):
         game.play(rng.choice(game.legal_actions()))
     assert Game.parse(game.to_text()) == game

@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 import safetensors.torch  # noqa: E402
-from belote_env.arena import play_match  # noqa: E402
-from belote_env.players import Random  # noqa: E402
 
+from belote_env.arena import play_match  # noqa: E402
 from belote_env.observation import LAYOUT_DIGEST, SIZE, varying_columns  # noqa: E402
+from belote_env.players import Random  # noqa: E402
 from belote_env.rules import Rules  # noqa: E402
 from models import checkpoint  # noqa: E402
 from models.network import PolicyNet, ValueNet, draw, entropy, masked_log_softmax  # noqa: E402
@@ -187,3 +187,8 @@ def test_a_net_player_draws_without_touching_the_global_generator(saved):
 def test_a_greedy_player_against_itself_is_exactly_even(saved):
     player = NetPlayer(saved)
     assert play_match(player, player, "classic", deals=40, seed=1, progress=False).mean == 0
+
+
+def test_a_net_player_refuses_other_rules_at_the_table(saved):
+    with pytest.raises(ValueError, match="was made for rules 'classic'"):
+        play_match(NetPlayer(saved), Random(0), Rules.preset("classic", tie="made"), deals=2)

@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from belote_env.arena import play_match
-from belote_env.players import Heuristic, Random
 from rich.console import Console
 from rich.table import Table
 
+from belote_env.arena import play_match
+from belote_env.players import Heuristic, Random
 from belote_env.rules import Rules
 from models import checkpoint
 from models.network import PolicyNet
@@ -29,12 +29,10 @@ def measure(
     """Points a deal of the policy against Random and Heuristic: `MatchResult.to_dict` by opponent's name."""
     results = {}
     for opponent in (Random(seed), Heuristic()):
-        player = NetPlayer(policy, rules, sample=sample, seed=seed)
+        player = NetPlayer(policy, sample=sample, seed=seed)
         start = time.process_time()
         result = play_match(player, opponent, rules, deals=deals, seed=seed, progress=False)
         results[opponent.name] = result.to_dict() | {
-            "mean": float(result.mean),
-            "interval": float(result.interval),
             "cpu_seconds": round(time.process_time() - start, 2),
         }
     return results

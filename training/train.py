@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from belote_env.arena import play_match
-from belote_env.players import Heuristic
 from rich.console import Console
 
+from belote_env.arena import play_match
 from belote_env.envs import SelfPlayVector
 from belote_env.observation import HIDDEN_SIZE, varying_columns
+from belote_env.players import Heuristic
 from belote_env.rules import as_rules
 from models.player import NetPlayer
 from training import run as runs
@@ -128,14 +128,14 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
             }
             if config.evaluate_every and counters["iteration"] % config.evaluate_every == 0:
                 match = play_match(
-                    NetPlayer(learner.policy, rules),
+                    NetPlayer(learner.policy),
                     Heuristic(),
                     rules,
                     deals=config.evaluate_deals,
                     seed=EVALUATION_SEED - 1,
                     progress=False,
                 )
-                row |= {"heuristic": float(match.mean), "heuristic_interval": float(match.interval)}
+                row |= {"heuristic": match.mean, "heuristic_interval": match.interval}
             log.write(counters["iteration"], row)
             progress.show(counters["iteration"], row)
 

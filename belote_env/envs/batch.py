@@ -200,23 +200,13 @@ def begin_table(states, rules, seed, number, episode, out):
 
 @kernel
 def step_table(states, rules, action, episode, reward, out):
-    """`(seat to act, OVER or ILLEGAL; side 0's reward; whether a deal has ended)`; an illegal action changes nothing."""
+    """`(seat to act, OVER or ILLEGAL; side 0's reward; whether a deal has ended)`.
+
+    An illegal action changes nothing.
+    """
     if not is_legal(states, 0, rules, action):
         return ILLEGAL, 0.0, False
     deal = np.int64(states[0].deal)
     paid = advance(states, 0, rules, action, episode, reward)
     seat = show_table(states, rules, out)
     return seat, paid, seat < 0 or np.int64(states[0].deal) != deal
-
-
-@kernel
-def observe_table(states, rules, seat, out):
-    """Write what any seat sees of a single table to one row of words."""
-    observe(states, 0, seat, rules, IDENTITY_FRAME, out, 0)
-
-
-@kernel
-def observe_whole(states, rules, out, hidden):
-    """Write what seat 0 sees of a single table, and the three hands it does not."""
-    observe(states, 0, 0, rules, IDENTITY_FRAME, out, 0)
-    observe_hidden(states, 0, 0, IDENTITY_FRAME, hidden, 0)

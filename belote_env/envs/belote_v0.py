@@ -25,11 +25,20 @@ from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
-from belote_env.envs.batch import ILLEGAL, OVER, begin_table, observe_table, observe_whole, show_table, step_table
+from belote_env.envs.batch import ILLEGAL, OVER, begin_table, show_table, step_table
 from belote_env.envs.vector import check_episode
 from belote_env.game import Game
 from belote_env.notation import action_name, legal_numbers, parse_position, position_text, rules_text
-from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, SIZE, STATE_SIZE, WORDS
+from belote_env.observation import (
+    HIDDEN_SIZE,
+    HIDDEN_WORDS,
+    IDENTITY_FRAME,
+    SIZE,
+    STATE_SIZE,
+    WORDS,
+    observe,
+    observe_hidden,
+)
 from belote_env.rules import Rules, as_rules
 from belote_env.state import DEAL_OVER, new_states
 
@@ -174,7 +183,7 @@ class raw_env(AECEnv):
         if self.render_mode == "human":
             self.render()
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: Any) -> None:
         """Play an action for `agent_selection`; None for an agent that has terminated.
 
         Raises:
@@ -185,7 +194,7 @@ class raw_env(AECEnv):
             self._step_dead(agent, action)
             return
         try:
-            number = index(action)  # type: ignore[arg-type]
+            number = index(action)
         except TypeError:
             raise ValueError(f"{action!r} is not an action: {agent} is to play, and needs an integer") from None
         seat, paid, deal_over = ILLEGAL, 0.0, False
@@ -220,7 +229,7 @@ class raw_env(AECEnv):
         for agent, reward in self.rewards.items():
             self._cumulative_rewards[agent] += reward
 
-    def _step_dead(self, agent: str, action: int | None) -> None:
+    def _step_dead(self, agent: str, action: Any) -> None:
         if not self.agents:
             raise ValueError("the episode is over and every agent has seen its end: call reset()")
         if action is not None:
@@ -245,8 +254,15 @@ class raw_env(AECEnv):
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """`(observation, reward since its last action, terminated, truncated, info)` of `agent_selection`."""
         agent = self.agent_selection
+        seen: Any = None
+        if observe and self._seat >= 0:
+            seen = self._bits.astype(self._dtype)
+            if not self._mask_in_info:
+                seen = {"observation": seen, "action_mask": self._mask.copy()}
+        elif observe:
+            seen = self.observe(agent)
         return (
-            self.observe(agent) if observe else None,
+            seen,
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
@@ -259,28 +275,29 @@ class raw_env(AECEnv):
         Raises:
             ValueError: not an agent.
         """
-        if agent == self.agent_selection and self._seat >= 0:
-            bits = self._bits.astype(self._dtype)
-            return bits if self._mask_in_info else {"observation": bits, "action_mask": self._mask.copy()}
+        to_act = self._seat
         if agent not in _SEATS:
             raise ValueError(f"{agent!r} is not an agent: there are {', '.join(AGENTS)}")
+        seat = _SEATS[agent]
         out = np.empty((1, WORDS), np.uint64)
-        observe_table(self._states, self._packed, _SEATS[agent], out)
+        observe(self._states, 0, seat, self._packed, IDENTITY_FRAME, out, 0)
         bits = out.view(np.uint8).reshape(SIZE).astype(self._dtype)
-        return bits if self._mask_in_info else {"observation": bits, "action_mask": self._idle_mask()}
+        if self._mask_in_info:
+            return bits
+        return {"observation": bits, "action_mask": self._mask.copy() if seat == to_act else self._idle_mask()}
 
     def state(self) -> NDArray[Any]:
         """(STATE_SIZE,) of `obs_dtype`: what player_0 sees, then the hands of player_1, player_2 and player_3."""
-        self._seat  # noqa: B018  # refuses before the first reset
-        out, hidden = np.empty((1, WORDS), np.uint64), np.empty((1, HIDDEN_WORDS), np.uint64)
-        observe_whole(self._states, self._packed, out, hidden)
+        seen = self.observe(AGENTS[0])
+        hidden = np.empty((1, HIDDEN_WORDS), np.uint64)
+        observe_hidden(self._states, 0, 0, IDENTITY_FRAME, hidden, 0)
         whole = np.empty(STATE_SIZE, self._dtype)
-        whole[:SIZE] = out.view(np.uint8).reshape(SIZE)
+        whole[:SIZE] = seen if self._mask_in_info else seen["observation"]
         whole[SIZE:] = hidden.view(np.uint8).reshape(HIDDEN_SIZE)
         return whole
 
     def _idle_mask(self) -> NDArray[np.int8]:
-        return np.full(self._n, int(self._seat < 0 and self._final_ones), np.int8)
+        return np.ones(self._n, np.int8) if self._seat < 0 and self._final_ones else np.zeros(self._n, np.int8)
 
     def _new_infos(self) -> dict[str, dict[str, Any]]:
         scores = self._states[0]["scores"].tolist()
@@ -306,12 +323,12 @@ class raw_env(AECEnv):
 
     def render(self) -> str | None:
         """The table as text: returned in "ansi" mode, printed in "human" mode."""
-        self._seat  # noqa: B018  # refuses before the first reset
+        over = self._seat < 0
         if self.render_mode is None:
             gymnasium.logger.warn("render() shows nothing: make the environment with render_mode='human' or 'ansi'")
             return None
         text = table_text(Game.parse(position_text(self._states, 0, self.rules)))
-        if self._seat < 0 and int(self._states[0]["phase"]) < DEAL_OVER:
+        if over and int(self._states[0]["phase"]) < DEAL_OVER:
             text += "\nended by an illegal action"
         if self.render_mode == "ansi":
             return text

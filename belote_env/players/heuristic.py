@@ -16,9 +16,7 @@ from belote_env.cards import (
     ACE,
     ALL_TRUMP,
     HIGHER,
-    JACK,
     KING,
-    NINE,
     POINTS,
     QUEEN,
     STRENGTH,
@@ -30,7 +28,7 @@ from belote_env.engine import legal_actions
 from belote_env.knowledge import possible_cards, unseen_cards
 from belote_env.players.player import Actions, Player, States
 from belote_env.players.random import count_bits, lowest_bit
-from belote_env.state import BID_ONE, BID_TWO, FIRST_CALL, N_CARDS, NOBODY, PASS, PLAY
+from belote_env.state import BID_ONE, BID_TWO, FIRST_CALL, PASS, PLAY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +42,8 @@ class Parameters:
     #: what a hand must be worth to take in round one, or to name another suit in round two.
     take_one: float = 43.0
     take_two: float = 43.0
+    #: worth of taking from a place: first to speak (and to lead), second, third, dealer.
+    place: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
     #: worth of trumps by rank, 7 8 9 J Q K 10 A, and of K and Q together above their own.
     trump_rank: tuple[float, ...] = (4.0, 4.0, 18.0, 25.0, 5.0, 6.0, 8.0, 10.0)
     trump_belote: float = 10.0
@@ -63,6 +63,8 @@ class Parameters:
     #: less for a plain card while the other side may have trumps; more for any card that nothing beats, near the end.
     keep_ruffed: float = 0.0
     keep_last: float = 0.0
+    #: more for a card that a single card beats, with another of its suit beside it.
+    keep_guard: float = 0.0
     #: worth of winning the trick besides its points.
     tempo: float = 0.0
     #: chance that a partner who could save a trick does.
@@ -71,6 +73,8 @@ class Parameters:
     draw_taker: float = 8.0
     draw_partner: float = 6.0
     draw_defender: float = -8.0
+    #: and more for each trump in the leader's hand above three.
+    draw_length: float = 0.0
     #: worth of leading a lone plain card below the ace while holding trumps.
     singleton: float = 2.0
     #: worth of leading from a ten while its ace is out.
@@ -125,7 +129,8 @@ def choose_call(states, i, seat, low, p):
     if phase != BID_ONE and phase != BID_TWO:
         return PASS
     cards = np.int64(s.hands[seat]) | (1 << np.int64(s.turned))
-    best, call = p[0].take_one if phase == BID_ONE else p[0].take_two, PASS
+    needed = p[0].take_one if phase == BID_ONE else p[0].take_two
+    best, call = needed - p[0].place[(seat - np.int64(s.dealer) - 1) & 3], PASS
     for suit in range(4):
         if (low >> (FIRST_CALL + suit)) & 1:
             worth = hand_worth(cards, suit, p)
@@ -185,17 +190,19 @@ def win_chance(card, ours, led, best, strain, place, possible, sizes, rescue):
 
 
 @kernel
-def keep_worth(card, strain, unseen, their_trumps, own, p):
-    """What a card is worth in hand. `own`: cards held."""
+def keep_worth(card, hand, strain, unseen, their_trumps, own, p):
+    """What a card is worth in hand. `own`: number of cards in `hand`."""
     q = p[0]
     above = min(count_bits(HIGHER[strain, card] & unseen), 3)
     points = POINTS[strain, card]
-    last = q.keep_last if above == 0 and own <= 3 else 0.0
+    more = q.keep_last if above == 0 and own <= 3 else 0.0
+    if above == 1 and hand & SUIT_MASK[card >> 3] & ~(1 << card):
+        more += q.keep_guard
     if (TRUMP_MASK[strain] >> card) & 1:
-        return last + q.keep_trump[above] + q.share_trump[above] * points
+        return more + q.keep_trump[above] + q.share_trump[above] * points
     if their_trumps:
-        last -= q.keep_ruffed
-    return last + q.keep_plain[above] + q.share_plain[above] * points
+        more -= q.keep_ruffed
+    return more + q.keep_plain[above] + q.share_plain[above] * points
 
 
 @kernel
@@ -206,7 +213,8 @@ def lead_worth(card, hand, strain, unseen, their_trumps, role, p):
     if (trumps >> card) & 1:
         if not their_trumps:
             return 0.0
-        return q.draw_taker if role == 0 else q.draw_partner if role == 1 else q.draw_defender
+        draw = q.draw_taker if role == 0 else q.draw_partner if role == 1 else q.draw_defender
+        return draw + q.draw_length * (count_bits(hand & trumps) - 3)
     suit = hand & SUIT_MASK[card >> 3]
     worth = 0.0
     if hand & trumps and suit == 1 << card and HIGHER[strain, card] & unseen:
@@ -257,7 +265,7 @@ def choose_card(states, i, seat, legal, p, possible, sizes):
         best = card if place == 0 or STRENGTH[strain, suit, card] > STRENGTH[strain, suit, old_best] else old_best
         chance = win_chance(card, ours, suit, best, strain, place, possible, sizes, p[0].rescue)
         worth = (2.0 * chance - 1.0) * (table + POINTS[strain, card] + coming) + chance * p[0].tempo
-        worth -= keep_worth(card, strain, unseen, their_trumps, own, p)
+        worth -= keep_worth(card, hand, strain, unseen, their_trumps, own, p)
         if place == 0:
             worth += lead_worth(card, hand, strain, unseen, their_trumps, role, p)
         if worth > top:

@@ -60,7 +60,7 @@ class CallablePlayer(Player):
 
     def __init__(self, function: Callable[[NDArray[np.uint8], NDArray[np.int8]], int], name: str | None = None) -> None:
         self.function = function
-        self.name = name or getattr(function, "__name__", "callable")
+        self.name = name or str(getattr(function, "__name__", "callable"))
 
     def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
         observations, masks, _ = observe_batch(states, seats, self.rules, canonical=False)

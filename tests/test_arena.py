@@ -1,0 +1,170 @@
+"""The arena: exact zeros, honest intervals, nothing that depends on the batch, illegal players named."""
+
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from belote_env import Rules
+from belote_env.arena import play_match
+from belote_env.envs.batch import MATCH, start_episode
+from belote_env.players import Heuristic, Player, Random
+from belote_env.state import new_states
+
+
+def comparable(result):
+    """A result without the times."""
+    record = result.to_dict()
+    for side in ("a", "b"):
+        for name in ("timed", "cpu_seconds", "cpu_us"):
+            del record[side][name]
+    return record
+
+
+@pytest.mark.parametrize("episode", ["deal", "match"])
+@pytest.mark.parametrize("name", ["random", "heuristic"])
+def test_a_deterministic_player_ties_itself_exactly(name, episode):
+    result = play_match(name, name, deals=50, episode=episode, seed=3)
+    assert result.mean == 0.0
+    assert result.interval == 0.0
+    assert (result.wins, result.losses, result.ties) == (0, 0, 50)
+    assert not result.differences.any()
+    assert result.a.contracts == result.b.contracts > 0
+
+
+def test_two_seeds_of_random_are_equal_within_the_interval():
+    result = play_match(Random(1), Random(2), deals=2000, seed=4)
+    assert 0 < abs(result.mean) < result.interval < 10
+
+
+def test_the_interval_is_that_of_the_pairs():
+    result = play_match(Heuristic(), Random(), deals=300, seed=1)
+    assert result.mean == pytest.approx(result.differences.mean())
+    assert result.interval == pytest.approx(1.96 * result.differences.std(ddof=1) / 300**0.5, rel=1e-3)
+    assert result.wins == (result.differences > 0).sum()
+    assert result.wins + result.losses + result.ties == result.pairs == 300
+
+
+def test_swapping_the_players_negates_the_result():
+    one = play_match(Heuristic(), Random(), deals=100, seed=6)
+    other = play_match(Random(), Heuristic(), deals=100, seed=6)
+    assert one.mean == -other.mean
+    assert (one.differences == -other.differences).all()
+    assert one.a.contracts == other.b.contracts
+
+
+@pytest.mark.parametrize("episode", ["deal", "match"])
+def test_results_do_not_depend_on_the_batch(episode):
+    results = [
+        play_match(Heuristic(), Random(2), deals=40, episode=episode, seed=9, pairs_at_once=size)
+        for size in (1, 7, 40, 1000)
+    ]
+    for other in results[1:]:
+        assert comparable(other) == comparable(results[0])
+        assert (other.differences == results[0].differences).all()
+
+
+def test_deal_i_does_not_depend_on_how_many_deals_are_played():
+    few = play_match(Heuristic(), Random(), deals=20, seed=5)
+    many = play_match(Heuristic(), Random(), deals=60, seed=5)
+    assert (many.differences[:20] == few.differences).all()
+
+
+def test_the_heuristic_beats_random_clearly():
+    result = play_match(Heuristic(), Random(), deals=1000, seed=11)
+    assert result.mean - result.interval > 40
+    assert result.a.made_rate > 0.6
+    assert result.deals == 2000
+    assert result.a.contracts + result.b.contracts + result.all_pass == 2000
+
+
+def test_whole_matches():
+    result = play_match(Heuristic(), Random(), deals=40, episode="match", seed=2)
+    assert result.deals > 80
+    assert result.win_rate > 0.8
+    assert 0 < result.win_interval < 0.2
+    assert result.wins > result.losses
+    assert result.mean > 20
+
+
+def test_the_match_score_decides_a_match():
+    rules = Rules.preset("single_deal")  # one deal is the match, equal scores draw it
+    deals = play_match(Heuristic(), Random(), rules, deals=60, episode="match", seed=2)
+    states = new_states(1)
+    start_episode(states, 0, rules.packed, np.uint64(2), 0, MATCH)
+    assert states["scores"].tolist() == [[0, 0]]
+    assert deals.deals == 120
+    assert deals.mean == pytest.approx(deals.differences.mean())
+
+
+class Fixed(Player):
+    """Answers what it is told to."""
+
+    name = "stubborn"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def act(self, states, seats):
+        return self.answer(len(states))
+
+
+def test_an_illegal_action_names_the_player_and_the_position():
+    with pytest.raises(
+        ValueError, match=r"^stubborn played 0, which is not legal for seat \d: legal are .*pass.* deal "
+    ):
+        play_match("random", Fixed(lambda n: np.zeros(n, np.int64)), deals=10)
+
+
+@pytest.mark.parametrize("number", [-1, 40, 113, 10**12])
+def test_numbers_beyond_the_actions_are_illegal(number):
+    with pytest.raises(ValueError, match=f"stubborn played {number}, which is not legal"):
+        play_match(Fixed(lambda n: np.full(n, number)), "random", deals=10)
+
+
+@pytest.mark.parametrize("answer", [lambda n: np.full(n, 32.0), lambda n: np.full(n + 1, 32), lambda n: None])
+def test_answers_of_the_wrong_shape_or_type(answer):
+    with pytest.raises(ValueError, match="stubborn must return 10 integers, not "):
+        play_match(Fixed(answer), Fixed(answer), deals=10)
+
+
+def test_a_player_cannot_change_the_table():
+    class Vandal(Heuristic):
+        def act(self, states, seats):
+            actions = super().act(states, seats)
+            states["scores"] = 5000
+            states["hands"] = 0
+            return actions
+
+    assert play_match(Vandal(), Random(), deals=30).mean == play_match(Heuristic(), Random(), deals=30).mean
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"deals": 1}, "deals=1: at least 2 pairs are needed"),
+        ({"episode": "trick"}, "episode='trick' is not one of 'deal', 'match'"),
+        ({"seed": -1}, "seed=-1: 0 to 2"),
+        ({"pairs_at_once": 0}, "pairs_at_once=0: at least 1"),
+        ({"rules": "poker"}, "'poker' is not a preset"),
+    ],
+)
+def test_arguments_are_checked(arguments, sentence):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        play_match("random", "random", **arguments)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("episode", ["deal", "match"])
+def test_as_table_and_json(episode):
+    result = play_match("heuristic", "random", deals=20, episode=episode, progress=True)
+    record = json.loads(result.to_json())
+    assert record == result.to_dict()
+    assert record["a"]["name"] == "heuristic" and record["a"]["cpu_us"] > 0
+    console = Console(width=100)
+    with console.capture() as capture:
+        console.print(result.table())
+    text = capture.get()
+    assert f"{result.mean:+.2f} ± {result.interval:.2f}" in text
+    assert ("matches won" in text) == (episode == "match")

@@ -1,0 +1,101 @@
+"""The command line: what it prints, and how it answers bad input."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import belote_env
+from belote_env import cli
+
+
+def test_version(capsys):
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"belote-env {belote_env.__version__}"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["evaluate", "--help"]])
+def test_help(arguments, capsys):
+    assert cli.main(arguments) == 0
+    assert "Usage: belote" in capsys.readouterr().out
+
+
+def test_evaluate_prints_a_table_and_writes_json(capsys, tmp_path):
+    path = tmp_path / "result.json"
+    arguments = ["evaluate", "heuristic", "random", "--pairs", "30", "--seed", "4", "--json", str(path)]
+    assert cli.main(arguments) == 0
+    out = capsys.readouterr().out
+    record = json.loads(path.read_text())
+    assert record["pairs"] == 30 and record["seed"] == 4 and record["rules"] == "classic"
+    assert f"{record['mean']:+.2f}" in out
+    assert "30 duplicate pairs" in out
+
+
+def test_evaluate_whole_matches(capsys):
+    arguments = ["evaluate", "heuristic", "random", "--pairs", "4", "--episode", "match", "--rules", "belote_501"]
+    assert cli.main(arguments) == 0
+    assert "matches won" in capsys.readouterr().out
+
+
+def test_rules_shows_fields_and_marks_what_differs_from_classic(capsys):
+    assert cli.main(["rules", "belote_501"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert next(line for line in lines if " target " in line).split()[3::2] == ["501", "1000"]
+    assert cli.main(["rules"]) == 0
+    out = capsys.readouterr().out
+    assert "classic" in out and "single_deal" in out and "partner_winning" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["evaluate", "heuristic", "chess"], "'chess' is not a player; there are random, heuristic"),
+        (["evaluate", "heuristic"], "Missing argument 'B'"),
+        (["evaluate", "heuristic", "random", "--pairs", "many"], "Invalid value for '--pairs'"),
+        (["evaluate", "heuristic", "random", "--pairs", "1"], "--pairs 1: at least 2"),
+        (["evaluate", "heuristic", "random", "--rules", "poker"], "'poker' is not a preset"),
+        (["evaluate", "heuristic", "random", "--episode", "trick"], "episode='trick' is not one of"),
+        (["evaluate", "heuristic", "random", "--seed", "-1"], "seed=-1"),
+        (["evaluate", "heuristic", "random", "--json", "/nowhere/at/all.json"], "there is no folder /nowhere/at"),
+        (["rules", "poker"], "'poker' is not a preset"),
+        (["evalute"], "No such command 'evalute'"),
+        (["--verbose"], "No such option"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments, sentence, capsys):
+    assert cli.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("belote: ") and sentence in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_folder_is_no_file(capsys, tmp_path):
+    assert cli.main(["evaluate", "heuristic", "random", "--pairs", "2", "--json", str(tmp_path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+
+
+def test_interrupted(monkeypatch, capsys):
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "play_match", interrupt)
+    assert cli.main(["evaluate", "heuristic", "random"]) == cli.INTERRUPTED
+    assert capsys.readouterr().err.strip() == "stopped"
+
+
+def test_a_bug_is_not_hidden(monkeypatch):
+    def broken(*args, **kwargs):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(cli, "play_match", broken)
+    with pytest.raises(RuntimeError, match="a bug"):
+        cli.main(["evaluate", "heuristic", "random"])
+
+
+def test_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "belote_env", "rules", "poker"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("belote: 'poker' is not a preset")

@@ -1,0 +1,238 @@
+"""Players: legal, blind to hidden cards, deterministic; the heuristic's plays that a person would expect."""
+
+import numpy as np
+import pytest
+
+from belote_env import Game, Rules
+from belote_env.arena import play_match
+from belote_env.engine import apply, legal_actions
+from belote_env.envs.batch import DEAL, start_episode
+from belote_env.knowledge import possible_cards
+from belote_env.players import PLAYERS, CallablePlayer, Heuristic, Parameters, Player, Random, as_player, make_player
+from belote_env.state import BID_ONE, DEAL_OVER, PLAY, new_states
+
+RULES = ("single_deal", "belote_501", "classic")
+
+
+def positions(rules: Rules, n: int, seed: int = 3):
+    """`n` tables, each some way into a deal that Random plays: states and seats to act, none over."""
+    states = new_states(n)
+    rng = np.random.default_rng(seed)
+    player = Random(seed)
+    player.start(rules)
+    for i in range(n):
+        start_episode(states, i, rules.packed, np.uint64(seed), i, DEAL)
+        for _ in range(rng.integers(0, 36)):
+            before = states[i].copy()
+            apply(states, i, rules.packed, int(player.act(states[i : i + 1], states["turn"][i : i + 1])[0]))
+            if states[i]["phase"] >= DEAL_OVER:
+                states[i] = before
+                break
+    return states, states["turn"].astype(np.int64)
+
+
+def is_legal(states, i, rules, action):
+    low, high = legal_actions(states, i, rules.packed)
+    return bool((low >> action) & 1 if action < 64 else (high >> (action - 64)) & 1)
+
+
+def swap_hidden(states, seats, rng):
+    """Exchange cards between hidden places (hands and, in the bidding, the stock) as far as the seat can know."""
+    rules = Rules()
+    swapped = states.copy()
+    moved = 0
+    for i, viewer in enumerate(seats):
+        viewer = int(viewer)
+        others = [(viewer + k) % 4 for k in (1, 2, 3)]
+        for _ in range(60):
+            a, b = rng.choice(others, 2, replace=False)
+            mine = [c for c in range(32) if int(swapped[i]["hands"][a]) >> c & 1]
+            theirs = [c for c in range(32) if int(swapped[i]["hands"][b]) >> c & 1]
+            if not mine or not theirs:
+                continue
+            x, y = int(rng.choice(mine)), int(rng.choice(theirs))
+            may_a, may_b = (int(possible_cards(states, i, viewer, int(seat))) for seat in (a, b))
+            if not may_a >> y & 1 or not may_b >> x & 1:
+                continue
+            swapped[i]["hands"][a] ^= np.uint32((1 << x) | (1 << y))
+            swapped[i]["hands"][b] ^= np.uint32((1 << x) | (1 << y))
+            moved += 1
+        if states[i]["phase"] != PLAY:
+            turned = int(states[i]["turned"])
+            free = [c for c in range(32) if c != turned and not int(states[i]["hands"][viewer]) >> c & 1]
+            rng.shuffle(free)
+            for k, seat in enumerate(others):
+                swapped[i]["hands"][seat] = sum(1 << c for c in free[5 * k : 5 * k + 5])
+            moved += 1
+        # what only the holder knows: the belote, the seed and the order of the pack
+        swapped[i]["pack"] = rng.permutation(32)
+        swapped[i]["seed"] = rng.integers(2**63)
+        strain = int(swapped[i]["strain"])
+        if states[i]["phase"] == PLAY and swapped[i]["belote_shown"][strain] == 0:
+            swapped[i]["belote"][strain] = -1
+    assert rules.name == "classic"
+    return swapped, moved
+
+
+@pytest.mark.parametrize("preset", RULES)
+@pytest.mark.parametrize("name", list(PLAYERS))
+def test_every_action_is_legal_and_the_same_in_any_batch(preset, name):
+    rules = Rules.preset(preset)
+    states, seats = positions(rules, 400)
+    before = states.copy()
+    player = make_player(name)
+    player.start(rules)
+    actions = player.act(states, seats)
+    assert actions.shape == (400,) and actions.dtype == np.int64
+    assert all(is_legal(states, i, rules, int(a)) for i, a in enumerate(actions))
+    assert states.tobytes() == before.tobytes()
+    again = make_player(name)
+    again.start(rules)
+    one_by_one = [int(again.act(states[i : i + 1], seats[i : i + 1])[0]) for i in range(400)]
+    assert actions.tolist() == one_by_one
+
+
+def test_random_plays_every_legal_action_about_equally_often():
+    rules = Rules()
+    states = new_states(6000)
+    for i in range(len(states)):
+        start_episode(states, i, rules.packed, np.uint64(1), i, DEAL)
+    seats = states["turn"].astype(np.int64)
+    takes = np.mean(Random(5).act(states, seats) != 32)
+    assert 0.47 < takes < 0.53
+    assert np.mean(Random(5).act(states, seats) == Random(6).act(states, seats)) < 0.54
+
+
+def test_the_heuristic_does_not_see_hidden_cards():
+    states, seats = positions(Rules(), 600, seed=8)
+    swapped, moved = swap_hidden(states, seats, np.random.default_rng(0))
+    assert moved > 1000
+    assert (swapped["hands"] != states["hands"]).any(axis=1).mean() > 0.7
+    player = Heuristic()
+    assert player.act(states, seats).tolist() == player.act(swapped, seats).tolist()
+
+
+def choice(game: Game, player: Player | None = None) -> str:
+    """What a player does in a game."""
+    player = player or Heuristic()
+    player.start(game.rules)
+    return game.names([int(player.act(game._states, np.array([game.turn]))[0])])[0]
+
+
+def bidding(hand: str, turned: str) -> Game:
+    """A game in which the first to speak holds `hand` and `turned` lies face up."""
+    first = hand.split()
+    rest = [f"{r}{s}" for s in "SHDC" for r in ("7", "8", "9", "J", "Q", "K", "10", "A")]
+    rest = [c for c in rest if c not in first and c != turned]
+    hands = [rest[:5], first, rest[5:10], rest[10:15]]
+    return Game.from_hands("classic", hands, dealer=0, turned=turned, seed=1)
+
+
+def test_takes_a_strong_hand_and_passes_a_weak_one():
+    assert choice(bidding("JH 9H AH AS 10S", "KH")) == "take"
+    assert choice(bidding("7H 8S QD KC 9D", "7C")) == "pass"
+
+
+def test_counts_the_turned_card_and_names_the_best_suit_in_round_two():
+    game = bidding("JH 9H AH AS 10S", "7D")
+    assert choice(game) == "pass"
+    for _ in range(4):
+        game.play("pass")
+    assert game.phase == "round two"
+    assert choice(game) == "H"
+
+
+def test_thresholds_make_bold_and_timid_players():
+    contracts = [
+        play_match(Heuristic(take_one=t, take_two=t), "random", deals=200).a.contracts
+        for t in (Parameters().take_one - 15, Parameters().take_one, Parameters().take_one + 15)
+    ]
+    assert contracts[0] > contracts[1] > contracts[2]
+
+
+def playing(hands: list[str], play: str, trump: str = "H", taker: int = 1) -> Game:
+    """A game at its first tricks; seat 1 leads."""
+    game = Game.from_play("classic", hands, dealer=0, taker=taker, trump=trump)
+    for card in play.split():
+        game.play(card)
+    return game
+
+
+HANDS = [
+    "7S 8S 9D JD QD 7H 8H AD",
+    "AS KS JH 9H AH 10H 7D 8D",
+    "10S 9S JS 7C 8C 9C QH KD",
+    "QS KH 10D JC QC KC 10C AC",
+]
+
+
+def test_loads_the_trick_of_the_partner():
+    assert choice(playing(HANDS, "AS 8S".replace("8S", "9S QS"))) in ("7S", "8S")
+    loaded = [HANDS[0], HANDS[1], HANDS[2].replace("10S", "10D"), HANDS[3].replace("10D", "10S").replace("QS", "9H")]
+    loaded[1] = loaded[1].replace("9H", "QS")
+    assert choice(playing(loaded, "AS 9S")) == "10S"
+
+
+def test_throws_low_on_a_lost_trick_and_keeps_the_ten():
+    assert choice(playing(HANDS, "AS")) == "9S"
+
+
+def test_wins_cheaply_in_last_seat():
+    hands = [
+        "AD KD 7S 8S 9S JS 7H 8H",
+        "7D 8D QS KS 10S AS 9H JH",
+        "9D JD 7C 8C 9C JC QH KH",
+        "10D QD QC KC 10C AC 10H AH",
+    ]
+    assert choice(playing(hands, "7D 9D QD")) in ("KD", "AD")
+    assert choice(playing(hands, "7D 9D 10D")) == "AD"
+
+
+def test_single_cards_are_played_at_once():
+    game = playing(HANDS, "AS 9S QS 7S KS 10S")
+    assert game.legal_actions() and choice(game) in game.names(game.legal_actions())
+
+
+def test_a_function_is_a_player():
+    def first_legal(observation, mask):
+        assert observation.dtype == np.uint8
+        return np.flatnonzero(mask)[0]
+
+    player = as_player(first_legal)
+    assert isinstance(player, CallablePlayer) and player.name == "first_legal"
+    result = play_match(first_legal, "random", deals=5)
+    assert result.a.decisions > 0
+
+
+def test_players_by_name():
+    assert isinstance(make_player("random"), Random)
+    assert isinstance(as_player("heuristic"), Heuristic)
+    with pytest.raises(ValueError, match="'chess' is not a player; there are random, heuristic"):
+        make_player("chess")
+    with pytest.raises(TypeError, match="a Player, a name or a function, not int"):
+        as_player(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"courage": 1.0}, "'courage' is not a parameter of Heuristic; there are take_one"),
+        ({"length": 3.0}, "length=3.0: 7 numbers are needed"),
+        ({"take_one": (1.0, 2.0)}, "take_one=(1.0, 2.0): one number is needed"),
+        ({"take_one": "high"}, "take_one='high': one number is needed"),
+        ({"take_one": float("nan")}, "take_one=nan: one number is needed"),
+    ],
+)
+def test_parameters_are_checked(parameters, sentence):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        Heuristic(**parameters)
+    assert sentence in str(caught.value)
+
+
+def test_seeds_are_checked():
+    with pytest.raises(ValueError, match="seed=-1: 0 to 2"):
+        Random(-1)
+
+
+def test_the_phases_used_here_exist():
+    assert new_states(1)["phase"][0] == BID_ONE
