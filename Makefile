@@ -11,10 +11,11 @@ VENV := .venv
 PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 UNFINISHED := $(VENV)/.unfinished
+ORACLE := $(VENV)/.oracle
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test lint wheel-test clean
+.PHONY: help setup train test oracle lint wheel-test clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +27,9 @@ train: $(INSTALLED) ## train a small policy and measure it (two cores, minutes)
 
 test: $(INSTALLED) ## run the test suite
 	$(PY) -m pytest $(ARGS)
+
+oracle: $(ORACLE) ## compare the engine with two outside engines at length (minutes)
+	BELOTE_ORACLE_LONG=1 $(PY) -m pytest -s tests/oracle $(ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy and the import contracts; changes nothing
 	$(PY) -m ruff check .
@@ -54,4 +58,11 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $(UNFINISHED)
 	$(PY) -m pip install --disable-pip-version-check -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e ".[train,test,dev]"
 	@rm -f $(UNFINISHED)
+	@touch $@
+
+# belote-cli lives in a folder of its own: it would install its `belote` command over ours.
+$(ORACLE): $(INSTALLED)
+	$(PY) -m pip install --disable-pip-version-check -c constraints.txt -e ".[oracle]"
+	rm -rf .oracle/belote-cli
+	$(PY) -m pip install --disable-pip-version-check --no-deps --target .oracle/belote-cli belote-cli==4.9.6
 	@touch $@

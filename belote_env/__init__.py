@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from belote_env.game import Game, legal_cards, score_deal
+from belote_env.game import Game
 from belote_env.rules import Rules
+from belote_env.rulings import legal_cards, score_deal
 
 __version__ = "0.1.0"
 __all__ = ["Game", "Rules", "belote_v0", "legal_cards", "score_deal"]

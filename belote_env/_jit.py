@@ -28,6 +28,7 @@ KERNEL_ROOMS = (
     "scoring.py",
     "engine.py",
     "knowledge.py",
+    "frames.py",
     "observation.py",
     "players/player.py",
     "players/heuristic.py",

@@ -3,16 +3,18 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
 
 import belote_env
 from belote_env.arena import play_match
+from belote_env.notation import parse_value
 from belote_env.players import PLAYERS, make_player
 from belote_env.rules import PRESETS, Rules
+from belote_env.sheet import rule_line, rule_sheet
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -47,8 +49,8 @@ def evaluate(
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there as JSON too.")] = None,
 ) -> None:
     """Play A against B in duplicate pairs: points a deal with a 95 % interval, contracts, time."""
-    if json is not None and not json.absolute().parent.is_dir():
-        raise ValueError(f"--json {json}: there is no folder {json.absolute().parent}")
+    if json is not None and (json.is_dir() or not json.absolute().parent.is_dir()):
+        raise ValueError(f"--json {json}: a file in a folder that exists is needed")
     players = make_player(a), make_player(b)
     table = Rules.preset(rules)
     if pairs < 2:
@@ -59,48 +61,57 @@ def evaluate(
         json.write_text(result.to_json() + "\n", encoding="utf-8")
 
 
-@app.command("rules")
+@app.command(
+    "rules",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    options_metavar="[--FIELD VALUE]...",
+)
 def show_rules(
-    name: Annotated[str | None, typer.Argument(help="A preset; without one, what differs between all of them.")] = None,
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="A preset; any field of `Rules` can be changed in it.")] = None,
 ) -> None:
-    """Show the fields of a preset, or the fields in which the presets differ."""
-    Console().print(_fields_of(Rules.preset(name)) if name is not None else _differences())
+    """Show the rules of a preset in words; without anything, what presets there are."""
+    if name is None:
+        for preset in PRESETS:
+            typer.echo(f"{preset:<{max(map(len, PRESETS))}}  {_line(preset)}")
+        return
+    preset, fields = _name_and_fields([name, *context.args])  # `name` is just the first word, perhaps --field
+    sheet = rule_sheet(Rules.preset(preset, **fields))
+    console = Console()
+    if console.is_terminal:
+        console.print(Markdown(sheet))
+    else:
+        typer.echo(sheet, nl=False)
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def _line(name: str) -> str:
+    try:
+        return rule_line(Rules.preset(name))
+    except ValueError as error:
+        return str(error)
 
 
-def _fields_of(rules: Rules) -> Table:
-    table = Table(title=f"{rules.name} (digest {rules.digest})")
-    table.add_column("field")
-    table.add_column("value")
-    table.add_column("classic")
-    usual = Rules().to_dict()
-    for field, value in rules.to_dict().items():
-        if field != "name":
-            table.add_row(field, _text(value), "" if value == usual[field] else _text(usual[field]))
-    return table
+def _name_and_fields(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """`["coinche", "--target", "1000", "--tie=made"]` read by hand: every field of `Rules` is an option.
 
-
-def _differences() -> Table:
-    played, waiting = [], []
-    for name in PRESETS:
-        try:
-            played.append(Rules.preset(name))
-        except ValueError:
-            waiting.append(name)
-    table = Table(title="presets", caption=f"not played yet: {', '.join(waiting)}" if waiting else None)
-    table.add_column("field")
-    for rules in played:
-        table.add_column(rules.name)
-    for field in Rules().to_dict():
-        values = [_text(rules.to_dict()[field]) for rules in played]
-        if field != "name" and len(set(values)) > 1:
-            table.add_row(field, *values)
-    return table
+    Raises:
+        ValueError: a field without a value, or a second name.
+    """
+    names: list[str] = []
+    fields: dict[str, Any] = {}
+    words = iter(arguments)
+    for word in words:
+        if not word.startswith("--"):
+            names.append(word)
+            continue
+        option, equals, value = word.partition("=")
+        text = value if equals else next(words, "")
+        if not text or text.startswith("--"):
+            raise ValueError(f"{option} needs a value, as in --target 1000")
+        fields[option[2:].replace("-", "_")] = parse_value(text)
+    if len(names) > 1:
+        raise ValueError(f"one preset at a time, not {' '.join(names)}")
+    return (names or ["classic"])[0], fields
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,11 +122,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     command = typer.main.get_command(app)
     try:
-        code = command.main(list(arguments) if arguments is not None else None, "belote", standalone_mode=False)
-        return int(code or 0)
+        code = int(
+            command.main(list(arguments) if arguments is not None else None, "belote", standalone_mode=False) or 0
+        )
     except (typer.Abort, KeyboardInterrupt):
-        print("stopped", file=sys.stderr)
-        return INTERRUPTED
+        code = INTERRUPTED
     except (ValueError, OSError) as error:
         print(f"belote: {error}", file=sys.stderr)
         return BAD_INPUT
@@ -125,3 +136,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"belote: {message()}", file=sys.stderr)
         return BAD_INPUT
+    if code == INTERRUPTED:
+        print("stopped", file=sys.stderr)
+    return code

@@ -1,4 +1,4 @@
-"""`Game`: Belote for people, as `chess.Board` is for chess; and two doors to single rules.
+"""`Game`: Belote for people, as `chess.Board` is for chess.
 
 Doors check what kernels trust: bad input gets one sentence that shows the position, and changes nothing.
 """
@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from belote_env.cards import CARD_NAMES, NO_CARD, STRAINS, cards_of, mask_of, parse_card, parse_strain, split_cards
-from belote_env.cards import STRENGTH as _STRENGTH
+from belote_env.cards import CARD_NAMES, NO_CARD, STRAINS, cards_of, parse_card
 from belote_env.engine import apply, begin_deal, is_legal, new_match, next_deal
 from belote_env.notation import (
     action_name,
@@ -26,11 +25,8 @@ from belote_env.notation import (
 )
 from belote_env.observation import observe_batch
 from belote_env.rules import Rules, as_rules
-from belote_env.scoring import deal_score
+from belote_env.rulings import Cards, card_list
 from belote_env.state import DEAL_OVER, LEVEL_VALUES, MADE, MATCH_OVER, NOBODY, PHASE_NAMES, new_states
-from belote_env.tricks import legal_cards as _legal_cards
-
-Cards = str | Iterable[str]
 
 
 class Contract(NamedTuple):
@@ -48,15 +44,6 @@ class Event(NamedTuple):
     seat: int
     action: int
     name: str
-
-
-class DealScore(NamedTuple):
-    """What a deal scores: whether the contract was made, points of takers and defenders, points held back after it."""
-
-    made: bool
-    taker: int
-    defenders: int
-    pot: int
 
 
 class Game:
@@ -288,7 +275,9 @@ class Game:
             used = {c for hand in given for c in hand} | {parse_card(turned)}
             if len(used) != 21:
                 raise ValueError(f"the turned card {turned} is in a hand too")
-            rest = [int(c) for c in game._states[0]["pack"] if int(c) not in used] if stock is None else _cards(stock)
+            rest = (
+                [int(c) for c in game._states[0]["pack"] if int(c) not in used] if stock is None else card_list(stock)
+            )
             if sorted(rest) != sorted(set(range(32)) - used):
                 left = " ".join(CARD_NAMES[c] for c in sorted(set(range(32)) - used))
                 raise ValueError(f"the stock must be the eleven cards left, in dealing order: {left}")
@@ -361,84 +350,6 @@ class Game:
         return f"<Game {self.to_text()}>"
 
 
-def legal_cards(rules: Rules | str, hand: Cards, trick: Cards = (), trump: str = "H") -> list[str]:
-    """The cards of a hand that rules 4 allows, in the order of the hand.
-
-    Args:
-        rules: `Rules` or a preset's name.
-        hand: the mover's cards.
-        trick: cards on the table in order of play; the mover is seat `len(trick)` counted from the leader.
-        trump: a strain.
-
-    Raises:
-        ValueError: no card, a card twice, more than three in the trick, or an unknown name.
-    """
-    table = as_rules(rules)
-    held, played, strain = _cards(hand), _cards(trick), parse_strain(trump)
-    if not held or len(set(held + played)) != len(held + played):
-        raise ValueError(f"hand {hand!r} and trick {trick!r} must hold different cards, and the hand at least one")
-    if len(played) > 3:
-        raise ValueError(f"a trick that waits for a card has at most three: {trick!r}")
-    if not played:
-        return [CARD_NAMES[c] for c in held]
-    led = played[0] // 8
-    best = max(played, key=lambda c: int(_STRENGTH[strain, led, c]))
-    partner_best = played.index(best) == len(played) - 2
-    legal = int(_legal_cards(mask_of(held), led, best, partner_best, strain, table.packed))
-    return [CARD_NAMES[c] for c in held if legal >> c & 1]
-
-
-def score_deal(
-    rules: Rules | str,
-    taker_points: int,
-    defender_points: int,
-    belote: str | None = None,
-    taker_tricks: int | None = None,
-    value: int | None = None,
-    multiplier: int = 1,
-    pot: int = 0,
-    declarations: tuple[int, int] = (0, 0),
-) -> DealScore:
-    """Count a deal (rules 6).
-
-    Args:
-        rules: `Rules` or a preset's name.
-        taker_points, defender_points: trick points with the 10 or 100 of the last trick; 162 or 252 together.
-        belote: who holds it: "taker", "defenders" or None.
-        taker_tricks: 0..8; None means 8 or 0 where a side has 252, else neither.
-        value: of the bid, in auction games.
-        multiplier: 1, 2 after a coinche, 4 after a surcoinche; the factor comes from the rules.
-        pot: points held back by earlier litiges.
-        declarations: (takers, defenders), already compared (rules 7.2).
-
-    Raises:
-        ValueError: points that do not add up, or a contract that the rules do not have.
-    """
-    table = as_rules(rules)
-    if belote not in (None, "taker", "defenders"):
-        raise ValueError(f"belote={belote!r} is not 'taker', 'defenders' or None")
-    if declarations != (0, 0) and not table.declarations:
-        raise ValueError(f"declarations={declarations}: {rules_text(table)} has none")
-    points = (taker_points, defender_points)
-    if min(points) < 0 or sum(points) not in (162, 252) or (sum(points) == 252 and 0 not in points):
-        raise ValueError(f"trick points {points}: they are 162 together, or 252 and 0 at a capot")
-    if pot < 0:
-        raise ValueError(f"pot={pot} is below 0")
-    capot_tricks = {(252, 0): 8, (0, 252): 0}.get(points)
-    if taker_tricks is None:
-        taker_tricks = 1 if capot_tricks is None else capot_tricks
-    if (
-        not 0 <= taker_tricks <= 8
-        or (capot_tricks is None) == (taker_tricks in (0, 8))
-        or (capot_tricks is not None and capot_tricks != taker_tricks)
-    ):
-        raise ValueError(f"taker_tricks={taker_tricks} contradicts trick points {points}: a capot counts 252")
-    _, level, call = contract_numbers(table, value, "S", multiplier)
-    twenty = (20 if belote == "taker" else 0, 20 if belote == "defenders" else 0)
-    made, taker, defenders, kept = deal_score(table.packed, *points, taker_tricks, *twenty, level, call, pot)
-    return DealScore(int(made) == MADE, int(taker), int(defenders), int(kept))
-
-
 def _checked_seed(seed: int | None) -> int:
     if seed is None:
         return secrets.randbits(63)
@@ -460,7 +371,7 @@ def _checked_action(action: int | str, states: NDArray[np.void], rules: Rules) -
 
 
 def _checked_hands(hands: Sequence[Cards], size: int) -> list[list[int]]:
-    given = [_cards(hand) for hand in hands]
+    given = [card_list(hand) for hand in hands]
     if len(given) != 4 or any(len(hand) != size for hand in given):
         raise ValueError(f"four hands of {size} cards are needed, not {[len(hand) for hand in given]}")
     flat = [c for hand in given for c in hand]
@@ -468,10 +379,6 @@ def _checked_hands(hands: Sequence[Cards], size: int) -> list[list[int]]:
     if twice:
         raise ValueError(f"{', '.join(twice)} is in the hands twice")
     return given
-
-
-def _cards(cards: Cards) -> list[int]:
-    return split_cards(cards) if isinstance(cards, str) else [parse_card(c) for c in cards]
 
 
 def _pair(values: NDArray[np.generic]) -> tuple[int, int]:

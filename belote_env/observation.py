@@ -15,6 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from belote_env._jit import kernel
 from belote_env.cards import NO_CARD
 from belote_env.engine import legal_actions
+from belote_env.frames import (
+    EXPAND,
+    IDENTITY_FRAME,
+    canonical_frame,
+    frame_slot,
+    frame_suit,
+    framed_strain,
+    write_cards,
+    write_mask,
+)
 from belote_env.knowledge import possible_cards, void_suits
 from belote_env.rules import Rules, choice
 from belote_env.state import (
@@ -22,7 +32,6 @@ from belote_env.state import (
     DEAL_OVER,
     FIRST_CALL,
     NOBODY,
-    PASS,
     PLAY,
     SURCOINCHE,
 )
@@ -104,10 +113,6 @@ STATE_SIZE = SIZE + HIDDEN_SIZE
 #: Twelve hex digits that change whenever the layout does.
 LAYOUT_DIGEST = hashlib.sha256(repr([(f.name, f.size, f.meaning) for f in LAYOUT]).encode()).hexdigest()[:12]
 
-#: Eight bits as eight bytes of 0 or 1, lowest bit first: one 64-bit store writes a byte of the layout.
-EXPAND = np.array([[b >> k & 1 for k in range(8)] for b in range(256)], np.uint8).view(np.uint64)[:, 0].copy()
-#: S H D C: slot k shows suit k. Two bits a slot.
-IDENTITY_FRAME = 0b11_10_01_00
 _STEPS_POT, _STEPS_POINTS, _STEPS_SCORE = 40, 8, 12
 
 BY_AUCTION = choice("bidding", "auction")
@@ -118,74 +123,6 @@ _W_POINTS = _AT["points_us"] // 8
 _W_DECLARATIONS = _AT["declarations"] // 8
 _W_AUCTION = _AT["auction"] // 8
 _W_RULES = _AT["rules"] // 8
-
-
-@kernel
-def frame_suit(frame, slot):
-    """The suit that a slot of a frame shows."""
-    return (frame >> (2 * slot)) & 3
-
-
-@kernel
-def frame_slot(frame, suit):
-    """The slot that shows a suit."""
-    for slot in range(3):
-        if (frame >> (2 * slot)) & 3 == suit:
-            return slot
-    return 3
-
-
-@kernel
-def last_bid(states, i, suit):
-    """One more than the place of the last call that named a suit; 0 when none did."""
-    s = states[i]
-    for k in range(np.int64(s.n_calls) - 1, -1, -1):
-        call = np.int64(s.calls[k]) - FIRST_CALL
-        if call >= 0 and call % 6 == suit:
-            return k + 1
-    return 0
-
-
-@kernel
-def canonical_frame(states, i, seat):
-    """Trump (before it is chosen, the turned suit) in slot 0, then the other suits by what `seat` has in them.
-
-    The order depends on the cards alone, never on a suit's name, unless two suits look the same to the seat.
-    """
-    s = states[i]
-    first = np.int64(s.strain) if np.int64(s.phase) >= PLAY else -1
-    if first < 0 and np.int64(s.turned) != NO_CARD:
-        first = np.int64(s.turned) >> 3
-    own = np.int64(s.hands[seat]) | np.int64(s.played[seat])
-    frame, used = 0, 0
-    for slot in range(4):
-        chosen, best_own, best_seen, best_bid = -1, -1, -1, -1
-        for suit in range(4):
-            if (used >> suit) & 1:
-                continue
-            key_own = (own >> (8 * suit)) & 255
-            if suit == first:
-                key_own = 256
-            key_seen = 0
-            for k in range(1, 4):
-                other = (seat + k) & 3
-                key_seen = (key_seen << 16) | (((np.int64(s.played[other]) >> (8 * suit)) & 255) << 8)
-                key_seen |= (np.int64(s.barred[other]) >> (8 * suit)) & 255
-            if key_own < best_own or (key_own == best_own and key_seen < best_seen):
-                continue
-            key_bid = last_bid(states, i, suit)
-            if key_own > best_own or key_seen > best_seen or key_bid > best_bid:
-                chosen, best_own, best_seen, best_bid = suit, key_own, key_seen, key_bid
-        used |= 1 << chosen
-        frame |= chosen << (2 * slot)
-    return frame
-
-
-@kernel
-def write_cards(cards, frame, out, row, at):
-    """Four words of `out[row]`: a bit set of cards in a frame."""
-    for slot in range(4):
-        out[row, at + slot] = EXPAND[(cards >> (8 * ((frame >> (2 * slot)) & 3))) & 255]
 
 
 @kernel
@@ -203,18 +140,9 @@ def thermometer(value, size):
 
 
 @kernel
-def framed_strain(strain, frame):
-    """One of six bits: slots, no-trump, all-trump; none before a bid."""
-    if strain < 0:
-        return 0
-    return 1 << (frame_slot(frame, strain) if strain < 4 else strain)
-
-
-@kernel
 def observe(states, i, viewer, rules, frame, out, row):
     """Write what `viewer` sees of `states[i]` to `out[row]`, a (n, WORDS) uint64 view of (n, SIZE) uint8 bits."""
     s = states[i]
-    phase = np.int64(s.phase)
     n = np.int64(s.n_cards)
     write_cards(np.int64(s.hands[viewer]), frame, out, row, 0)
     voids = 0
@@ -345,52 +273,6 @@ def observe_hidden(states, i, viewer, frame, out, row):
         write_cards(np.int64(s.hands[(viewer + k) & 3]), frame, out, row, 4 * k - 4)
 
 
-@kernel
-def framed_calls(calls, frame):
-    """Permute the strains of a run of six-bit call groups whose lowest bit is level 0, strain S."""
-    framed = 0
-    at = 0
-    while calls:
-        group = calls & 63
-        new = group & 48
-        for slot in range(4):
-            new |= ((group >> ((frame >> (2 * slot)) & 3)) & 1) << slot
-        framed |= new << at
-        calls >>= 6
-        at += 6
-    return framed
-
-
-@kernel
-def write_mask(low, high, frame, out, row):
-    """Write a legal set (two 64-bit halves) in a frame as bytes to `out[row]`, a (n, words) uint64 view."""
-    if frame != IDENTITY_FRAME:
-        cards = low & 0xFFFFFFFF
-        framed = 0
-        for slot in range(4):
-            framed |= ((cards >> (8 * ((frame >> (2 * slot)) & 3))) & 255) << (8 * slot)
-        # calls 35.. cross bit 64 in the middle of level 4: split at a level, 35 + 24 = 59 and 59 + 54 = 113
-        near = framed_calls((low >> FIRST_CALL) & 0xFFFFFF, frame)
-        far = framed_calls(((low >> 59) & 31) | (high << 5), frame)
-        high = far >> 5
-        low = framed | (low & (7 << PASS)) | (near << FIRST_CALL) | ((far & 31) << 59)
-    for k in range(min(8, out.shape[1])):
-        out[row, k] = EXPAND[(low >> (8 * k)) & 255]
-    for k in range(8, out.shape[1]):
-        out[row, k] = EXPAND[(high >> (8 * (k - 8))) & 255]
-
-
-@kernel
-def real_action(action, frame):
-    """The engine's number of an action given in a frame."""
-    if action < 32:
-        return ((frame >> (2 * (action >> 3))) & 3) * 8 + (action & 7)
-    if action < FIRST_CALL:
-        return action
-    level, strain = (action - FIRST_CALL) // 6, (action - FIRST_CALL) % 6
-    return FIRST_CALL + 6 * level + (frame_suit(frame, strain) if strain < 4 else strain)
-
-
 def varying_columns(rules: Rules) -> NDArray[np.int64]:
     """Indices of the observation bits that can change under `rules`; a learner may drop the others."""
     moving = {"all", rules.bidding} | ({"declarations"} if rules.declarations else set())
@@ -423,12 +305,6 @@ def _observe_many(states, seats, rules, canonical, observations, masks, frames):
             write_mask(low, high, frame, masks, i)
 
 
-@kernel
-def _real_actions(actions, frames, out):
-    for i in range(actions.shape[0]):
-        out[i] = real_action(actions[i], frames[i])
-
-
 def observe_batch(
     states: NDArray[Any], seats: ArrayLike, rules: Rules, canonical: bool = True
 ) -> tuple[NDArray[np.uint8], NDArray[np.int8], NDArray[np.int64]]:
@@ -452,11 +328,3 @@ def observe_batch(
     _observe_many(states, viewers, rules.packed, canonical, observations, masks, frames)
     flat = masks.view(np.int8).reshape(n, -1)[:, : rules.n_actions]
     return observations.view(np.uint8).reshape(n, SIZE), np.ascontiguousarray(flat), frames
-
-
-def real_actions(actions: ArrayLike, frames: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) engine numbers of actions given in frames, as `observe_batch` returned them."""
-    chosen = np.ascontiguousarray(actions, np.int64)
-    out = np.empty_like(chosen)
-    _real_actions(chosen, frames, out)
-    return out

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from belote_env.observation import observe_batch, real_actions
+from belote_env.frames import real_actions
+from belote_env.observation import observe_batch
 from belote_env.players import Player
 from belote_env.rules import Rules, as_rules
 from models import checkpoint

@@ -9,9 +9,9 @@ from belote_env.engine import apply, legal_actions
 from belote_env.envs.batch import DEAL, start_episode
 from belote_env.knowledge import possible_cards
 from belote_env.players import PLAYERS, CallablePlayer, Heuristic, Parameters, Player, Random, as_player, make_player
-from belote_env.state import BID_ONE, DEAL_OVER, PLAY, new_states
+from belote_env.state import DEAL_OVER, PLAY, new_states
 
-RULES = ("single_deal", "belote_501", "classic")
+RULES = ("single_deal", "belote_501", "classic", "coinche", "contree")
 
 
 def positions(rules: Rules, n: int, seed: int = 3):
@@ -38,7 +38,6 @@ def is_legal(states, i, rules, action):
 
 def swap_hidden(states, seats, rng):
     """Exchange cards between hidden places (hands and, in the bidding, the stock) as far as the seat can know."""
-    rules = Rules()
     swapped = states.copy()
     moved = 0
     for i, viewer in enumerate(seats):
@@ -70,7 +69,6 @@ def swap_hidden(states, seats, rng):
         strain = int(swapped[i]["strain"])
         if states[i]["phase"] == PLAY and swapped[i]["belote_shown"][strain] == 0:
             swapped[i]["belote"][strain] = -1
-    assert rules.name == "classic"
     return swapped, moved
 
 
@@ -150,6 +148,29 @@ def test_thresholds_make_bold_and_timid_players():
     assert contracts[0] > contracts[1] > contracts[2]
 
 
+def auction(hand: str, calls: str = "") -> Game:
+    """A contrée in which seat 1, the first to speak, holds `hand`; the calls so far."""
+    first = hand.split()
+    rest = [f"{r}{s}" for r in ("7", "8", "9", "J", "Q", "K", "10", "A") for s in "SHDC"]
+    rest = [c for c in rest if c not in first]
+    game = Game.from_hands("contree", [rest[:8], first, rest[8:16], rest[16:]], dealer=0, seed=1)
+    for call in calls.split():
+        game.play(call)
+    return game
+
+
+def test_bids_by_strength_and_leaves_the_partner_alone():
+    strong, weak = "JH 9H AH 10H AS 10S AC 7D", "7H 8H 9S QS 7D QD 8C KC"
+    bid = choice(auction(strong))
+    assert bid.endswith("H") and int(bid[:-1]) >= 120
+    assert choice(auction(weak)) == "pass"
+    assert choice(auction(strong, "pass pass 80S pass")) == "pass"
+
+
+def test_doubles_a_bid_in_its_own_strength():
+    assert choice(auction("JH 9H AH 10H AS 10S AC 7D", "pass 100H pass pass")) == "coinche"
+
+
 def playing(hands: list[str], play: str, trump: str = "H", taker: int = 1) -> Game:
     """A game at its first tricks; seat 1 leads."""
     game = Game.from_play("classic", hands, dealer=0, taker=taker, trump=trump)
@@ -167,10 +188,13 @@ HANDS = [
 
 
 def test_loads_the_trick_of_the_partner():
-    assert choice(playing(HANDS, "AS 8S".replace("8S", "9S QS"))) in ("7S", "8S")
-    loaded = [HANDS[0], HANDS[1], HANDS[2].replace("10S", "10D"), HANDS[3].replace("10D", "10S").replace("QS", "9H")]
-    loaded[1] = loaded[1].replace("9H", "QS")
-    assert choice(playing(loaded, "AS 9S")) == "10S"
+    hands = [
+        "7S 8S 9D JD QD 7H 8H AD",
+        "AS KS JH QS AH 10H 7D 8D",
+        "10D 9S JS 7C 8C 9C QH KD",
+        "10S KH 9H JC QC KC 10C AC",
+    ]
+    assert choice(playing(hands, "AS 9S")) == "10S"
 
 
 def test_throws_low_on_a_lost_trick_and_keeps_the_ten():
@@ -232,7 +256,3 @@ def test_parameters_are_checked(parameters, sentence):
 def test_seeds_are_checked():
     with pytest.raises(ValueError, match="seed=-1: 0 to 2"):
         Random(-1)
-
-
-def test_the_phases_used_here_exist():
-    assert new_states(1)["phase"][0] == BID_ONE

@@ -38,7 +38,7 @@ class Config(BaseModel):
     #: decisions of an iteration = tables · steps.
     tables: Positive = 1024
     steps: Positive = 64
-    #: the run ends after so many iterations, or so many seconds of training (0: no cap).
+    #: the run ends after so many iterations, or so many seconds (0: no cap).
     iterations: Positive = 50
     seconds: Annotated[float, Field(ge=0)] = 0
 

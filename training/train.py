@@ -63,6 +63,7 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
         ValueError: a checkpoint that does not fit.
         Diverged: numbers are no longer finite; the last good checkpoint is kept.
     """
+    begun = time.monotonic()
     torch.set_num_threads(config.threads)
     rules = as_rules(config.rules)
     columns = varying_columns(rules)
@@ -85,8 +86,9 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
         counters = runs.restore(checkpoint, learner, vector)
         console.print(
             f"Resuming {path} after iteration {counters['iteration']} of {config.iterations}: "
-            f"{counters['decisions']:,} decisions, {counters['seconds']:.0f} s of training."
+            f"{counters['decisions']:,} decisions, {counters['seconds']:.0f} s."
         )
+        begun -= counters["seconds"]
     else:
         path.mkdir(parents=True, exist_ok=True)
         (path / "config.toml").write_text(config.to_toml(), encoding="utf-8")
@@ -113,11 +115,10 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
             counters["iteration"] += 1
             counters["decisions"] += config.tables * config.steps
             counters["deals"] += counts.deals
-            counters["seconds"] += seconds
             row = {
                 "decisions": counters["decisions"],
                 "deals": counters["deals"],
-                "seconds": counters["seconds"],
+                "seconds": None,
                 "decisions_per_second": config.tables * config.steps / seconds,
                 "rollout_share": (played - start) / seconds,
                 "learning_rate": now.learning_rate,
@@ -136,6 +137,8 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
                     progress=False,
                 )
                 row |= {"heuristic": match.mean, "heuristic_interval": match.interval}
+            # The clock knows everything: compiling, evaluating and saving too.
+            counters["seconds"] = row["seconds"] = time.monotonic() - begun
             log.write(counters["iteration"], row)
             progress.show(counters["iteration"], row)
 

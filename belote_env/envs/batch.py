@@ -4,15 +4,8 @@ import numpy as np
 
 from belote_env._jit import kernel
 from belote_env.engine import apply, begin_deal, below, is_legal, legal_actions, new_match, next_deal, shuffle, word
-from belote_env.observation import (
-    IDENTITY_FRAME,
-    WORDS,
-    canonical_frame,
-    observe,
-    observe_hidden,
-    real_action,
-    write_mask,
-)
+from belote_env.frames import IDENTITY_FRAME, canonical_frame, real_action, write_mask
+from belote_env.observation import WORDS, observe, observe_hidden
 from belote_env.rules import choice
 from belote_env.state import DEAL_OVER, MATCH_OVER
 

@@ -27,18 +27,10 @@ from pettingzoo import AECEnv
 
 from belote_env.envs.batch import ILLEGAL, OVER, begin_table, show_table, step_table
 from belote_env.envs.vector import check_episode
+from belote_env.frames import IDENTITY_FRAME
 from belote_env.game import Game
 from belote_env.notation import action_name, legal_numbers, parse_position, position_text, rules_text
-from belote_env.observation import (
-    HIDDEN_SIZE,
-    HIDDEN_WORDS,
-    IDENTITY_FRAME,
-    SIZE,
-    STATE_SIZE,
-    WORDS,
-    observe,
-    observe_hidden,
-)
+from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, SIZE, STATE_SIZE, WORDS, observe, observe_hidden
 from belote_env.rules import Rules, as_rules
 from belote_env.state import DEAL_OVER, new_states
 
@@ -56,7 +48,17 @@ ILLEGAL_PENALTY = 1.0
 _SEATS = {agent: seat for seat, agent in enumerate(AGENTS)}
 #: Attributes that a table has from its first `reset` on.
 _AFTER_RESET = frozenset(
-    ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations", "truncations", "infos", "_seat")
+    (
+        "agents",
+        "num_agents",
+        "agent_selection",
+        "rewards",
+        "_cumulative_rewards",
+        "terminations",
+        "truncations",
+        "infos",
+        "_seat",
+    )
 )
 
 

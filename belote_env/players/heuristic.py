@@ -5,7 +5,7 @@ hand is taken as drawn evenly from the cards that its seat may hold.
 """
 
 from dataclasses import asdict, dataclass, fields
-from math import comb
+from math import comb, isfinite
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from belote_env.engine import legal_actions
 from belote_env.knowledge import possible_cards, unseen_cards
 from belote_env.players.player import Actions, Player, States
 from belote_env.players.random import count_bits, lowest_bit
-from belote_env.state import BID_ONE, BID_TWO, FIRST_CALL, PASS, PLAY
+from belote_env.state import AUCTION, BID_ONE, CAPOT_LEVEL, COINCHE, FIRST_CALL, NOBODY, PASS, PLAY, VALUES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,43 +40,40 @@ class Parameters:
     """
 
     #: what a hand must be worth to take in round one, or to name another suit in round two.
-    take_one: float = 43.0
+    take_one: float = 45.5
     take_two: float = 43.0
-    #: worth of taking from a place: first to speak (and to lead), second, third, dealer.
-    place: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    #: in auctions: a hand bids this much and so much for each point it is worth with its best suit as trump; it doubles
+    #: when it is worth `coinche` or more with the other side's strain as trump.
+    bid_base: float = 30.0
+    bid_slope: float = 1.0
+    coinche: float = 70.0
     #: worth of trumps by rank, 7 8 9 J Q K 10 A, and of K and Q together above their own.
-    trump_rank: tuple[float, ...] = (4.0, 4.0, 18.0, 25.0, 5.0, 6.0, 8.0, 10.0)
+    trump_rank: tuple[float, ...] = (4.0, 4.0, 19.0, 32.0, 9.5, 6.0, 8.0, 10.0)
     trump_belote: float = 10.0
     #: worth of holding 0, 1, … 6 trumps, above the ranks.
-    length: tuple[float, ...] = (0.0, 0.0, 0.0, 4.0, 12.0, 20.0, 28.0)
+    length: tuple[float, ...] = (0.0, -12.0, 0.0, 6.0, 15.0, 12.5, 28.0)
     #: worth of a side suit's ace, of its ten beside the ace and without it, and of having none of it.
-    side_ace: float = 11.0
+    side_ace: float = 8.5
     side_ten_guarded: float = 8.0
-    side_ten: float = 2.0
+    side_ten: float = 2.5
     side_void: float = 4.0
     #: what a card is worth in hand when 0, 1, 2 or more cards above it are out: a trump, then a plain card.
-    keep_trump: tuple[float, ...] = (16.0, 10.0, 7.0, 5.0)
-    keep_plain: tuple[float, ...] = (10.0, 4.0, 1.0, 0.0)
+    keep_trump: tuple[float, ...] = (22.0, 11.5, 8.0, 5.0)
+    keep_plain: tuple[float, ...] = (1.0, 2.0, 1.0, 0.0)
     #: and this much more for each of its points.
-    share_trump: tuple[float, ...] = (0.5, 0.2, 0.0, 0.0)
-    share_plain: tuple[float, ...] = (0.9, 0.2, -0.3, -0.3)
+    share_trump: tuple[float, ...] = (0.5, 0.55, 0.25, -0.35)
+    share_plain: tuple[float, ...] = (0.0, 0.05, -0.3, -0.3)
     #: less for a plain card while the other side may have trumps; more for any card that nothing beats, near the end.
-    keep_ruffed: float = 0.0
-    keep_last: float = 0.0
-    #: more for a card that a single card beats, with another of its suit beside it.
-    keep_guard: float = 0.0
-    #: worth of winning the trick besides its points.
-    tempo: float = 0.0
+    keep_ruffed: float = 3.0
+    keep_last: float = 2.5
     #: chance that a partner who could save a trick does.
-    rescue: float = 0.7
+    rescue: float = 0.65
     #: worth of leading trump while the other side may have some: as taker, as his partner, as a defender.
-    draw_taker: float = 8.0
-    draw_partner: float = 6.0
-    draw_defender: float = -8.0
-    #: and more for each trump in the leader's hand above three.
-    draw_length: float = 0.0
+    draw_taker: float = -5.5
+    draw_partner: float = 11.5
+    draw_defender: float = -9.5
     #: worth of leading a lone plain card below the ace while holding trumps.
-    singleton: float = 2.0
+    singleton: float = -5.5
     #: worth of leading from a ten while its ace is out.
     open_ten: float = -3.0
 
@@ -122,15 +119,36 @@ def hand_worth(cards, suit, p):
 
 
 @kernel
+def choose_bid(states, i, seat, low, high, p):
+    """Bid what the best suit is worth, double a bid in one's own strength, never raise the partner (rules 3.3, 3.4)."""
+    s = states[i]
+    hand = np.int64(s.hands[seat])
+    taker = np.int64(s.taker)
+    if np.int64(s.phase) != AUCTION or (taker != NOBODY and (taker ^ seat) & 1 == 0):
+        return PASS
+    strain = np.int64(s.strain)
+    if (low >> COINCHE) & 1 and strain < 4 and hand_worth(hand, strain, p) >= p[0].coinche:
+        return COINCHE
+    best, suit = -1e9, 0
+    for candidate in range(4):
+        worth = hand_worth(hand, candidate, p)
+        if worth > best:
+            best, suit = worth, candidate
+    reach = p[0].bid_base + p[0].bid_slope * best
+    for level in range(CAPOT_LEVEL - 1, -1, -1):
+        call = FIRST_CALL + 6 * level + suit
+        if VALUES[level] <= reach and ((low >> call) & 1 if call < 64 else (high >> (call - 64)) & 1):
+            return call
+    return PASS
+
+
+@kernel
 def choose_call(states, i, seat, low, p):
-    """Take, name the best suit, or pass (rules 3.1). Auctions: pass."""
+    """Take, name the best suit, or pass (rules 3.1)."""
     s = states[i]
     phase = np.int64(s.phase)
-    if phase != BID_ONE and phase != BID_TWO:
-        return PASS
     cards = np.int64(s.hands[seat]) | (1 << np.int64(s.turned))
-    needed = p[0].take_one if phase == BID_ONE else p[0].take_two
-    best, call = needed - p[0].place[(seat - np.int64(s.dealer) - 1) & 3], PASS
+    best, call = p[0].take_one if phase == BID_ONE else p[0].take_two, PASS
     for suit in range(4):
         if (low >> (FIRST_CALL + suit)) & 1:
             worth = hand_worth(cards, suit, p)
@@ -172,6 +190,7 @@ def win_chance(card, ours, led, best, strain, place, possible, sizes, rescue):
         led, best: of the trick once `card` lies there, `best` being the better of the old best and `card`.
         place: 0..3 of the mover in the trick.
         possible, sizes: of next, partner and previous at 1, 2, 3: cards they may hold, and how many.
+        rescue: as in `Parameters`.
     """
     if best == card:
         ours = True
@@ -190,14 +209,12 @@ def win_chance(card, ours, led, best, strain, place, possible, sizes, rescue):
 
 
 @kernel
-def keep_worth(card, hand, strain, unseen, their_trumps, own, p):
-    """What a card is worth in hand. `own`: number of cards in `hand`."""
+def keep_worth(card, strain, unseen, their_trumps, own, p):
+    """What a card is worth in hand. `own`: number of cards in hand."""
     q = p[0]
     above = min(count_bits(HIGHER[strain, card] & unseen), 3)
     points = POINTS[strain, card]
     more = q.keep_last if above == 0 and own <= 3 else 0.0
-    if above == 1 and hand & SUIT_MASK[card >> 3] & ~(1 << card):
-        more += q.keep_guard
     if (TRUMP_MASK[strain] >> card) & 1:
         return more + q.keep_trump[above] + q.share_trump[above] * points
     if their_trumps:
@@ -213,8 +230,7 @@ def lead_worth(card, hand, strain, unseen, their_trumps, role, p):
     if (trumps >> card) & 1:
         if not their_trumps:
             return 0.0
-        draw = q.draw_taker if role == 0 else q.draw_partner if role == 1 else q.draw_defender
-        return draw + q.draw_length * (count_bits(hand & trumps) - 3)
+        return q.draw_taker if role == 0 else q.draw_partner if role == 1 else q.draw_defender
     suit = hand & SUIT_MASK[card >> 3]
     worth = 0.0
     if hand & trumps and suit == 1 << card and HIGHER[strain, card] & unseen:
@@ -246,12 +262,12 @@ def choose_card(states, i, seat, legal, p, possible, sizes):
     while cards:
         rest -= POINTS[strain, lowest_bit(cards)]
         cards &= cards - 1
+    taker = np.int64(s.taker)
     for k in range(1, 4):
         possible[k] = possible_cards(states, i, seat, (seat + k) & 3)
         sizes[k] = own if k <= to_come else own - 1
     coming = rest * to_come / max(count_bits(unseen), 1)
     their_trumps = (possible[1] | possible[3]) & TRUMP_MASK[strain]
-    taker = np.int64(s.taker)
     role = 2 if (taker ^ seat) & 1 else 0 if taker == seat else 1
     ours = place > 0 and (np.int64(s.winner) ^ seat) & 1 == 0
     led = np.int64(s.cards[n - place]) >> 3 if place else -1
@@ -264,8 +280,8 @@ def choose_card(states, i, seat, legal, p, possible, sizes):
         suit = led if place else card >> 3
         best = card if place == 0 or STRENGTH[strain, suit, card] > STRENGTH[strain, suit, old_best] else old_best
         chance = win_chance(card, ours, suit, best, strain, place, possible, sizes, p[0].rescue)
-        worth = (2.0 * chance - 1.0) * (table + POINTS[strain, card] + coming) + chance * p[0].tempo
-        worth -= keep_worth(card, hand, strain, unseen, their_trumps, own, p)
+        worth = (2.0 * chance - 1.0) * (table + POINTS[strain, card] + coming)
+        worth -= keep_worth(card, strain, unseen, their_trumps, own, p)
         if place == 0:
             worth += lead_worth(card, hand, strain, unseen, their_trumps, role, p)
         if worth > top:
@@ -280,11 +296,26 @@ def heuristic_actions(states, seats, rules, p, out):
     sizes = np.zeros(4, np.int64)
     for i in range(states.shape[0]):
         seat = np.int64(seats[i])
-        low, _ = legal_actions(states, i, rules)
+        low, high = legal_actions(states, i, rules)
         if np.int64(states[i].phase) == PLAY:
             out[i] = choose_card(states, i, seat, low, p, possible, sizes)
+        elif np.int64(states[i].phase) >= AUCTION:
+            out[i] = choose_bid(states, i, seat, low, high, p)
         else:
             out[i] = choose_call(states, i, seat, low, p)
+
+
+def _check_parameter(name: str, value: object) -> None:
+    if name not in _SHAPES:
+        raise ValueError(f"{name!r} is not a parameter of Heuristic; there are {', '.join(_SHAPES)}")
+    size = _SHAPES[name]
+    numbers = value if size else (value,)
+    if (
+        not isinstance(numbers, (tuple, list))
+        or len(numbers) != (size or 1)
+        or not all(isinstance(x, (int, float)) and isfinite(x) for x in numbers)
+    ):
+        raise ValueError(f"{name}={value!r}: {f'{size} numbers are' if size else 'one number is'} needed")
 
 
 class Heuristic(Player):
@@ -299,10 +330,7 @@ class Heuristic(Player):
 
     def __init__(self, **parameters: float | tuple[float, ...]) -> None:
         for name, value in parameters.items():
-            if name not in _SHAPES:
-                raise ValueError(f"{name!r} is not a parameter of Heuristic; there are {', '.join(_SHAPES)}")
-            if np.shape(value) != ((_SHAPES[name],) if _SHAPES[name] else ()):
-                raise ValueError(f"{name}={value!r}: {_SHAPES[name] or 'one'} number{'s' * (_SHAPES[name] > 0)} needed")
+            _check_parameter(name, value)
         self.parameters = Parameters(**parameters)  # type: ignore[arg-type]
         self.name = "heuristic" + (f"({', '.join(f'{k}={v}' for k, v in parameters.items())})" if parameters else "")
         self._packed = np.zeros(1, _PACKED)

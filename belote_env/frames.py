@@ -1,0 +1,153 @@
+"""Suit frames: which suit a slot shows, the permutation of actions that follows, and bit sets written in a frame.
+
+A frame is an order of the four suits, two bits a slot. Belote is symmetric in plain suits, so a learner that sees
+every position in the canonical frame (trump first) meets each of them once.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from belote_env._jit import kernel
+from belote_env.cards import NO_CARD
+from belote_env.state import FIRST_CALL, PASS, PLAY
+
+#: Eight bits as eight bytes of 0 or 1, lowest bit first: one 64-bit store writes a byte of the layout.
+EXPAND = np.array([[b >> k & 1 for k in range(8)] for b in range(256)], np.uint8).view(np.uint64)[:, 0].copy()
+#: S H D C: slot k shows suit k. Two bits a slot.
+IDENTITY_FRAME = 0b11_10_01_00
+
+
+@kernel
+def frame_suit(frame, slot):
+    """The suit that a slot of a frame shows."""
+    return (frame >> (2 * slot)) & 3
+
+
+@kernel
+def frame_slot(frame, suit):
+    """The slot that shows a suit."""
+    for slot in range(3):
+        if (frame >> (2 * slot)) & 3 == suit:
+            return slot
+    return 3
+
+
+@kernel
+def last_bid(states, i, suit):
+    """One more than the place of the last call that named a suit; 0 when none did."""
+    s = states[i]
+    for k in range(np.int64(s.n_calls) - 1, -1, -1):
+        call = np.int64(s.calls[k]) - FIRST_CALL
+        if call >= 0 and call % 6 == suit:
+            return k + 1
+    return 0
+
+
+@kernel
+def canonical_frame(states, i, seat):
+    """Trump (before it is chosen, the turned suit) in slot 0, then the other suits by what `seat` has in them.
+
+    The order depends on the cards alone, never on a suit's name, unless two suits look the same to the seat.
+    """
+    s = states[i]
+    first = np.int64(s.strain) if np.int64(s.phase) >= PLAY else -1
+    if first < 0 and np.int64(s.turned) != NO_CARD:
+        first = np.int64(s.turned) >> 3
+    own = np.int64(s.hands[seat]) | np.int64(s.played[seat])
+    frame, used = 0, 0
+    for slot in range(4):
+        chosen, best_own, best_seen, best_bid = -1, -1, -1, -1
+        for suit in range(4):
+            if (used >> suit) & 1:
+                continue
+            key_own = (own >> (8 * suit)) & 255
+            if suit == first:
+                key_own = 256
+            key_seen = 0
+            for k in range(1, 4):
+                other = (seat + k) & 3
+                key_seen = (key_seen << 16) | (((np.int64(s.played[other]) >> (8 * suit)) & 255) << 8)
+                key_seen |= (np.int64(s.barred[other]) >> (8 * suit)) & 255
+            if key_own < best_own or (key_own == best_own and key_seen < best_seen):
+                continue
+            key_bid = last_bid(states, i, suit)
+            if key_own > best_own or key_seen > best_seen or key_bid > best_bid:
+                chosen, best_own, best_seen, best_bid = suit, key_own, key_seen, key_bid
+        used |= 1 << chosen
+        frame |= chosen << (2 * slot)
+    return frame
+
+
+@kernel
+def framed_strain(strain, frame):
+    """One of six bits: slots, no-trump, all-trump; none before a bid."""
+    if strain < 0:
+        return 0
+    return 1 << (frame_slot(frame, strain) if strain < 4 else strain)
+
+
+@kernel
+def write_cards(cards, frame, out, row, at):
+    """Four words of `out[row]`: a bit set of cards in a frame."""
+    for slot in range(4):
+        out[row, at + slot] = EXPAND[(cards >> (8 * ((frame >> (2 * slot)) & 3))) & 255]
+
+
+@kernel
+def framed_calls(calls, frame):
+    """Permute the strains of a run of six-bit call groups whose lowest bit is level 0, strain S."""
+    framed = 0
+    at = 0
+    while calls:
+        group = calls & 63
+        new = group & 48
+        for slot in range(4):
+            new |= ((group >> ((frame >> (2 * slot)) & 3)) & 1) << slot
+        framed |= new << at
+        calls >>= 6
+        at += 6
+    return framed
+
+
+@kernel
+def write_mask(low, high, frame, out, row):
+    """Write a legal set (two 64-bit halves) in a frame as bytes to `out[row]`, a (n, words) uint64 view."""
+    if frame != IDENTITY_FRAME:
+        cards = low & 0xFFFFFFFF
+        framed = 0
+        for slot in range(4):
+            framed |= ((cards >> (8 * ((frame >> (2 * slot)) & 3))) & 255) << (8 * slot)
+        # calls 35.. cross bit 64 in the middle of level 4: split at a level, 35 + 24 = 59 and 59 + 54 = 113
+        near = framed_calls((low >> FIRST_CALL) & 0xFFFFFF, frame)
+        far = framed_calls(((low >> 59) & 31) | (high << 5), frame)
+        high = far >> 5
+        low = framed | (low & (7 << PASS)) | (near << FIRST_CALL) | ((far & 31) << 59)
+    for k in range(min(8, out.shape[1])):
+        out[row, k] = EXPAND[(low >> (8 * k)) & 255]
+    for k in range(8, out.shape[1]):
+        out[row, k] = EXPAND[(high >> (8 * (k - 8))) & 255]
+
+
+@kernel
+def real_action(action, frame):
+    """The engine's number of an action given in a frame."""
+    if action < 32:
+        return ((frame >> (2 * (action >> 3))) & 3) * 8 + (action & 7)
+    if action < FIRST_CALL:
+        return action
+    level, strain = (action - FIRST_CALL) // 6, (action - FIRST_CALL) % 6
+    return FIRST_CALL + 6 * level + (frame_suit(frame, strain) if strain < 4 else strain)
+
+
+@kernel
+def _real_actions(actions, frames, out):
+    for i in range(actions.shape[0]):
+        out[i] = real_action(actions[i], frames[i])
+
+
+def real_actions(actions: ArrayLike, frames: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) engine numbers of actions given in frames, as `observe_batch` returned them."""
+    chosen = np.ascontiguousarray(actions, np.int64)
+    out = np.empty_like(chosen)
+    _real_actions(chosen, frames, out)
+    return out
