@@ -306,6 +306,8 @@ def _check_sense(r: Rules) -> None:
             raise ValueError(f"made_score={r.made_score!r} needs bidding='auction': a turn-up game has no bid")
         if r.bid_maximum != 160:
             raise ValueError(f"bid_maximum={r.bid_maximum} needs bidding='auction': a turn-up game has no bid")
+    elif r.made_score == "totals":
+        raise ValueError("made_score='totals' needs bidding='turn_up': an auction is scored with its bid")
     elif r.contract in ("majority", "threshold"):
         raise ValueError(f"contract={r.contract!r} needs bidding='turn_up': an auction is for its bid")
     if r.tie == "litige" and r.contract in ("threshold", "bid"):

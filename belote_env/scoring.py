@@ -18,7 +18,7 @@ BELOTE_TO_WINNER = choice("belote_doubled", "winner")
 CAPOT_NEVER = choice("failed_capot", "never")
 CAPOT_ALWAYS = choice("failed_capot", "always")
 DOUBLED_ALL = choice("doubled_on", "all")
-ANOTHER_DEAL = choice("tie_break", "another_deal")
+DRAW = choice("tie_break", "drawn")
 LAST_WINNER = choice("tie_break", "last_winner")
 
 #: 1.4: what capot is worth above the ordinary last trick.
@@ -148,8 +148,8 @@ def match_result(rules, score_0, score_1, made, taker_side, waits_0, waits_1):
         return 0 if score_0 > score_1 else 1
     if target == 0:
         return DRAWN
-    if r.tie_break == ANOTHER_DEAL:
-        return OPEN
+    if r.tie_break == DRAW:
+        return DRAWN
     if r.tie_break == LAST_WINNER and (made == MADE or made == FAILED):
         return taker_side if made == MADE else 1 - taker_side
-    return DRAWN
+    return OPEN  # another deal; also where nobody won the last one

@@ -246,14 +246,11 @@ def _equal_totals(r: Rules) -> list[str]:
 
 
 def _made(r: Rules, own: str) -> str:
-    return (
-        "When it is made, "
-        + {
-            "totals": "each side scores its own total.",
-            "totals_and_bid": "the takers score their total plus the bid, the defenders their own total.",
-            "bid_only": f"the takers score the bid, the defenders nothing, and each side its own {own} besides.",
-        }[r.made_score]
-    )
+    if r.made_score == "bid_only":
+        return f"When it is made, the takers score the bid, the defenders nothing, and each side its own {own} besides."
+    if r.bidding == "auction":
+        return "When it is made, the takers score their total plus the bid, the defenders their own total."
+    return "When it is made, each side scores its own total."
 
 
 def _failed(r: Rules, own: str) -> str:
@@ -296,9 +293,10 @@ def _doubled(r: Rules, own: str) -> list[str]:
 def _match(r: Rules) -> list[str]:
     if not r.target:
         return ["One deal is the match: the higher score wins, equal scores are a draw."]
+    undecided = "; after litige another deal" if r.tie == "litige" else ""
     equal = {
         "another_deal": "equal scores mean another deal",
-        "last_winner": "equal scores: the side that won the last deal (made: takers, failed: defenders)",
+        "last_winner": f"equal scores: the side that won the last deal (made: takers, failed: defenders){undecided}",
         "drawn": "equal scores are a draw",
     }[r.tie_break]
     lines = [f"The first side with {r.target} points wins; both in one deal: the higher score, {equal}."]

@@ -231,6 +231,7 @@ BAD_RULES = [
     (("classic",), {"packets": (5.0,)}, "packets"),
     (("classic",), {"contract": "threshold"}, "tie='litige' cannot happen with contract='threshold'"),
     (("classic",), {"contract": "bid"}, "contract='bid' needs bidding='auction'"),
+    (("coinche",), {"made_score": "totals"}, "made_score='totals' needs bidding='turn_up'"),
     (("classic",), {"capot_bid": True}, "capot_bid=True needs bidding='auction'"),
     (("single_deal",), {"overtrump": False}, "partner_winning='overtrump' contradicts overtrump=False"),
     (("classic",), {"surcoinche_factor": 1}, "coinche_factor=2, surcoinche_factor=1"),

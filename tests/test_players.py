@@ -5,6 +5,7 @@ import pytest
 
 from belote_env import Game, Rules
 from belote_env.arena import play_match
+from belote_env.cards import cards_of
 from belote_env.engine import apply, legal_actions
 from belote_env.envs.batch import DEAL, start_episode
 from belote_env.knowledge import possible_cards
@@ -43,19 +44,19 @@ def swap_hidden(states, seats, rng):
     for i, viewer in enumerate(seats):
         viewer = int(viewer)
         others = [(viewer + k) % 4 for k in (1, 2, 3)]
+        may = {seat: int(possible_cards(states, i, viewer, seat)) for seat in others}
+        hands = [int(hand) for hand in states[i]["hands"]]
         for _ in range(60):
-            a, b = rng.choice(others, 2, replace=False)
-            mine = [c for c in range(32) if int(swapped[i]["hands"][a]) >> c & 1]
-            theirs = [c for c in range(32) if int(swapped[i]["hands"][b]) >> c & 1]
-            if not mine or not theirs:
+            a, b = (int(seat) for seat in rng.choice(others, 2, replace=False))
+            if not hands[a] or not hands[b]:
                 continue
-            x, y = int(rng.choice(mine)), int(rng.choice(theirs))
-            may_a, may_b = (int(possible_cards(states, i, viewer, int(seat))) for seat in (a, b))
-            if not may_a >> y & 1 or not may_b >> x & 1:
+            x, y = int(rng.choice(cards_of(hands[a]))), int(rng.choice(cards_of(hands[b])))
+            if not may[a] >> y & 1 or not may[b] >> x & 1:
                 continue
-            swapped[i]["hands"][a] ^= np.uint32((1 << x) | (1 << y))
-            swapped[i]["hands"][b] ^= np.uint32((1 << x) | (1 << y))
+            hands[a] ^= 1 << x | 1 << y
+            hands[b] ^= 1 << x | 1 << y
             moved += 1
+        swapped[i]["hands"] = hands
         if states[i]["phase"] != PLAY:
             turned = int(states[i]["turned"])
             free = [c for c in range(32) if c != turned and not int(states[i]["hands"][viewer]) >> c & 1]

@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 import pytest
-from referee import Referee
+from referee import Referee, trick_winner
 from referee import possible_cards as referee_possible
 from test_aec import TABLES
 
@@ -120,7 +120,7 @@ def another_world(game, viewer, rng):
 def test_resampling_the_hidden_cards_changes_no_byte(table):
     moved = 0
     for game, rng in random_games(table, "resample"):
-        for viewer in range(4):
+        for viewer in rng.sample(range(4), 2):
             other = another_world(game, viewer, rng)
             assert other.hand(viewer) == game.hand(viewer)
             assert other.events() == game.events()
@@ -129,7 +129,7 @@ def test_resampling_the_hidden_cards_changes_no_byte(table):
                 mine, theirs = (observe_batch(g._states, [viewer], g.rules, canonical) for g in (game, other))
                 for a, b in zip(mine, theirs, strict=True):
                     assert a.tobytes() == b.tobytes(), (viewer, game.to_text(), other.to_text())
-    assert moved > 300
+    assert moved > 200
 
 
 # --- every field, counted another way -----------------------------------------------------------------------
@@ -144,14 +144,11 @@ def thermometer(size, value):
 
 
 def referee_of(game):
-    """The slow referee of the deal, or None where it plays other rules."""
+    """The slow referee at the start of the game's deal."""
     text = game.to_text()
     pack = IN_PACK.findall(text.split(" pack ")[1].split()[0])
     scores = tuple(map(int, text.split(" scores ")[1].split()[0].split("-")))
-    referee = Referee(game.rules.name, pack, game.dealer, scores=scores, pot=int(text.split(" pot ")[1].split()[0]))
-    for event in game.events():
-        referee.apply(event.action)
-    return referee
+    return Referee(game.rules.name, pack, game.dealer, scores=scores, pot=game.pot)
 
 
 def fields_of(game, viewer, referee):
@@ -227,8 +224,6 @@ def fields_of(game, viewer, referee):
 
 def best_of(game):
     """The seat that wins the trick on the table."""
-    from referee_tricks import trick_winner
-
     trick = game.trick
     return trick[trick_winner([card for _, card in trick], game.contract.trump)][0]
 
@@ -236,10 +231,14 @@ def best_of(game):
 @pytest.mark.parametrize("table", TABLES)
 def test_every_field(table):
     """No field is empty talk: each is counted another way, and each that the table uses is seen to change."""
-    values = {field.name: set() for field in LAYOUT}
-    for game, _ in random_games(table, "fields", deals=12):
-        referee = referee_of(game)
-        for viewer in range(4):
+    values, referee = {field.name: set() for field in LAYOUT}, None
+    for game, rng in random_games(table, "fields", deals=12):
+        events = game.events()
+        if events:
+            referee.apply(events[-1].action)
+        else:
+            referee = referee_of(game)
+        for viewer in rng.sample(range(4), 2):
             seen, expected = game.observe(viewer), fields_of(game, viewer, referee)
             assert set(expected) == {field.name for field in LAYOUT}
             for field in LAYOUT:
@@ -319,10 +318,10 @@ def test_suits_have_no_names_in_the_canonical_frame(table):
         suits = "SHDC"
         while suits == "SHDC":
             suits = "".join(rng.sample(SUITS, 4))
-        for viewer in range(4):
+        for viewer in rng.sample(range(4), 2):
             seen += 1
             alike += check_renamed(game, suits, viewer)
-    assert seen > 500
+    assert seen > 250
     assert alike < seen // 10  # two suits that look the same may change places, actions and all
 
 
@@ -341,8 +340,13 @@ LOOK_DIFFERENT = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="ties of canonical_frame go by the suits' names")
-@pytest.mark.parametrize("difference", LOOK_DIFFERENT)
+NAMED = pytest.mark.xfail(strict=True, reason="here canonical_frame goes by the suits' names")
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [pytest.param(name, marks=[] if name == "bid or not" else NAMED) for name in LOOK_DIFFERENT],
+)
 def test_suits_that_look_different_have_no_names_either(difference):
     game = Game.parse(LOOK_DIFFERENT[difference])
     for suits in ("SCDH", "HSDC", "DHCS", "CHSD"):

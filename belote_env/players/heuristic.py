@@ -33,10 +33,11 @@ from belote_env.state import AUCTION, BID_ONE, CAPOT_LEVEL, COINCHE, FIRST_CALL,
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """What the heuristic weighs with; all in card points.
+    """What the heuristic weighs with; all in card points.  The values won duplicate matches at `classic`.
 
-    Taking: the sum of the `trump_…`, `length` and side-suit terms over the hand and the turned card against
+    Taking: the sum of the `trump_…`, `length` and `side_…` terms over the hand and the turned card against
     `take_one` or `take_two`; lower thresholds make a bold player, higher ones a timid player.
+    Playing: (2 × chance to win the trick − 1) × (points in it and still to come) − what the card is worth in hand.
     """
 
     #: what a hand must be worth to take in round one, or to name another suit in round two.
@@ -57,7 +58,7 @@ class Parameters:
     side_ten_guarded: float = 8.0
     side_ten: float = 2.5
     side_void: float = 4.0
-    #: what a card is worth in hand when 0, 1, 2 or more cards above it are out: a trump, then a plain card.
+    #: what a card is worth in hand when 0, 1, 2, or more cards above it are out: a trump, then a plain card.
     keep_trump: tuple[float, ...] = (22.0, 11.5, 8.0, 5.0)
     keep_plain: tuple[float, ...] = (1.0, 2.0, 1.0, 0.0)
     #: and this much more for each of its points.
@@ -72,7 +73,7 @@ class Parameters:
     draw_taker: float = -5.5
     draw_partner: float = 11.5
     draw_defender: float = -9.5
-    #: worth of leading a lone plain card below the ace while holding trumps.
+    #: worth of leading a lone plain card that can be beaten while holding trumps.
     singleton: float = -5.5
     #: worth of leading from a ten while its ace is out.
     open_ten: float = -3.0
@@ -319,7 +320,7 @@ def _check_parameter(name: str, value: object) -> None:
 
 
 class Heuristic(Player):
-    """A rule player: same position, same action.
+    """A rule player: same position, same action.  In auctions it bids suits only.
 
     Args:
         parameters: any of `Parameters` by name, e.g. `take_one=50` for a player who takes more.

@@ -15,7 +15,7 @@ import pytest
 
 from belote_env import Game
 from belote_env.cards import ALL_TRUMP, CARD_NAMES, HIGHER, NO_TRUMP, STRAINS, cards_of
-from belote_env.engine import apply, begin_deal, legal_actions
+from belote_env.engine import apply, begin_deal, legal_actions, next_deal
 from belote_env.notation import position_text
 from belote_env.rules import Rules
 from belote_env.state import BID_ONE, BID_TWO, DEAL_OVER, FIRST_CALL, NOBODY, PASS, PLAY, new_states
@@ -105,7 +105,8 @@ class Pair:
         self.counts["deals"] += 1
         if states["taker"][0] == NOBODY:
             self.counts["all passed"] += 1
-            self.check("dealer", (dealer + 1) % 4, self.other.dealer.value)
+            next_deal(states, 0, self.rules.packed)
+            self.check("next dealer", int(states["dealer"][0]), self.other.dealer.value)
             return
         self.check("taker", int(states["taker"][0]), self.other.taker.value)
         self.play(points=True)

@@ -1,0 +1,203 @@
+"""What players have reported of other programs of the game: each a case that this engine must get right."""
+
+import pytest
+
+from belote_env import Game, Rules, legal_cards, score_deal
+from belote_env.cards import CARD_NAMES
+from belote_env.scoring import match_result
+from belote_env.state import FAILED, MADE, OPEN
+
+TURN_UP = ["single_deal", "belote_501", "classic"]
+ALL = [*TURN_UP, "coinche", "contree"]
+
+
+@pytest.mark.parametrize("rules", ALL)
+def test_an_opponents_jack_of_trump_lies_over_the_nine(rules):
+    """Trump spades: JH QH AS on the table. The ace of trump wins; the nine beats it and must be played."""
+    hand = "10C JD 9S 10S KS".split()
+    assert legal_cards(rules, hand, ["JH", "QH", "AS"], "S") == ["9S"]
+
+
+@pytest.mark.parametrize("rules", ["single_deal", "classic", "coinche", "contree"])
+def test_a_partner_who_wins_frees_the_hand(rules):
+    """Trump clubs: partner's 10S holds, an opponent threw AH. Any card."""
+    hand = "8C AC 7D".split()
+    assert legal_cards(rules, hand, ["10S", "AH"], "C") == hand
+
+
+def test_a_partner_who_wins_bars_trumps_at_belote_501():
+    assert legal_cards("belote_501", "8C AC 7D", ["10S", "AH"], "C") == ["7D"]
+
+
+@pytest.mark.parametrize("rules", ALL)
+def test_every_trump_is_allowed_when_none_beats(rules):
+    """Trump diamonds: 7C led, JD from the mover's partner, 10D under it. Nothing of AD 9D 7D beats the jack."""
+    hand = "AD 9D 7D 10S".split()
+    legal = legal_cards(rules, hand, ["7C", "JD", "10D"], "D")
+    assert legal == {"belote_501": ["10S"]}.get(rules, hand)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"), [("classic", ["AD", "9D", "7D"]), ("coinche", ["AD", "9D", "7D", "10S"])]
+)
+def test_the_jack_of_an_opponent_cannot_be_beaten(rules, expected):
+    """The same with the jack in an opponent's hand: a lower trump, or any card in coinche."""
+    assert legal_cards(rules, "AD 9D 7D 10S", ["7C", "10D", "JD"], "D") == expected
+
+
+@pytest.mark.parametrize("rules", ALL)
+def test_a_low_ruff_wins_over_plain_pictures(rules):
+    """Trump clubs: JH led, ruffed by 9C, QH: the nine of clubs wins."""
+    hands = [
+        "JH 7S 8S 9S JS QS KS AS",
+        "9C 7D 8D 9D JD QD KD AD",
+        "QH KH AH 7H 8H 9H 10C 10S",
+        "10H 7C 8C JC QC KC AC 10D",
+    ]
+    value = 90 if rules in ("coinche", "contree") else None
+    game = Game.from_play(rules, hands, dealer=3, taker=0, trump="C", value=value)
+    for card in ("JH", "9C", "QH", "10H"):
+        game.play(card)
+    assert game.turn == 1
+    assert game.points == (0, 2 + 14 + 3 + 10)
+
+
+def belote_points(rules: str, hands: list[str], taker: int = 0) -> list[int]:
+    """Belote credited to each side when every seat plays its lowest legal card."""
+    value = 90 if rules in ("coinche", "contree") else None
+    game = Game.from_play(rules, hands, dealer=3, taker=taker, trump="H", value=value)
+    while not game.deal_over:
+        game.play(game.legal_actions()[0])
+    return game._states[0]["belote_points"].tolist()
+
+
+def deal_rest(first: dict[int, str]) -> list[str]:
+    """Four hands of eight that begin as given."""
+    used = " ".join(first.values()).split()
+    rest = [c for c in CARD_NAMES if c not in used]
+    hands = []
+    for seat in range(4):
+        hand = first.get(seat, "").split()
+        while len(hand) < 8:
+            hand.append(rest.pop())
+        hands.append(" ".join(hand))
+    return hands
+
+
+@pytest.mark.parametrize("rules", ALL)
+def test_king_and_queen_of_trump_split_between_partners_are_no_belote(rules):
+    assert belote_points(rules, deal_rest({0: "KH", 2: "QH"})) == [0, 0]
+
+
+@pytest.mark.parametrize("rules", ALL)
+def test_captured_king_and_queen_still_belong_to_the_holder(rules):
+    """Seat 1 holds K and Q alone in trumps against J 9 A 10 and loses both to side 0."""
+    hands = deal_rest({0: "JH 9H AH 10H 8H", 1: "KH QH"})
+    value = 90 if rules in ("coinche", "contree") else None
+    game = Game.from_play(rules, hands, dealer=3, taker=0, trump="H", value=value)
+    captured = set()
+    while not game.deal_over:
+        leads = game.turn == 0 and not game.trick
+        names = game.names(game.legal_actions())
+        game.play(next((c for c in ("JH", "9H", "AH") if leads and c in names), names[0]))
+        captured |= {c for _, c in game.trick}
+    assert {"KH", "QH"} <= captured
+    assert game._states[0]["belote_points"].tolist() == [0, 20]
+
+
+@pytest.mark.parametrize("rules", ALL)
+def test_seven_tricks_and_all_points_are_no_capot(rules):
+    """1.4: the eighth trick may be worth nothing, and still be lost."""
+    value = {"value": 250} if rules in ("coinche", "contree") else {}
+    seven = score_deal(rules, 162, 0, taker_tricks=7, **value)
+    eight = score_deal(rules, 252, 0, **value)
+    assert eight.made
+    assert seven.made == (not value)
+    assert seven.taker < eight.taker
+
+
+def test_belote_helps_to_reach_a_bid():
+    """Bid 90 with 72 and belote against 90: 92 reaches the bid and beats 90."""
+    assert score_deal("coinche", 72, 90, belote="taker", value=90) == (True, 180, 90, 0)
+
+
+def test_two_ties_in_a_row_add_up():
+    first = score_deal("classic", 81, 81)
+    second = score_deal("classic", 81, 81, pot=first.pot)
+    third = score_deal("classic", 100, 62, pot=second.pot)
+    assert [first.pot, second.pot, third.pot] == [81, 162, 0]
+    assert (third.taker, third.defenders) == (262, 62)
+
+
+def auction(rules: str, calls: str) -> Game:
+    """A game after some calls; seat 0 speaks first."""
+    hands = [CARD_NAMES[8 * k : 8 * k + 8] for k in range(4)]
+    game = Game.from_hands(rules, hands, dealer=3)
+    for call in calls.split():
+        game.play(call)
+    return game
+
+
+@pytest.mark.parametrize("rules", ["coinche", "contree"])
+@pytest.mark.parametrize(
+    ("calls", "allowed"),
+    [
+        ("90H", True),
+        ("90H pass", False),
+        ("90H pass pass", True),
+        ("90H 100S pass", False),
+        ("90H 100S", True),
+        ("250H", True),
+        ("250H pass", False),
+        ("pass pass", False),
+        ("", False),
+    ],
+)
+def test_coinche_is_for_the_other_side_at_any_distance_and_on_250(rules, calls, allowed):
+    game = auction(rules, calls)
+    assert ("coinche" in game.names(game.legal_actions())) == allowed
+    if not allowed:
+        with pytest.raises(ValueError, match="'coinche' is not legal"):
+            game.play("coinche")
+
+
+def test_a_250_bid_is_safe_where_a_field_says_so():
+    game = auction(Rules.preset("coinche", coinche_capot=False), "250H")
+    assert game.names(game.legal_actions()) == ["pass"]
+
+
+def test_who_may_answer_a_coinche():
+    """3.4: the next seat alone at `coinche`; at `contree` his partner too once he has accepted."""
+    game = auction("coinche", "90H coinche")
+    assert (game.turn, game.phase, game.names(game.legal_actions())) == (2, "answer", ["accept", "surcoinche"])
+    with pytest.raises(ValueError, match="say 'accept'"):
+        game.play("pass")
+    game.play("accept")
+    assert (game.phase, game.contract.multiplier) == ("play", 2)
+
+    game = auction("contree", "90H coinche accept")
+    assert (game.turn, game.phase) == (0, "answer")
+    game.play("surcoinche")
+    assert (game.phase, game.contract.multiplier, game.turn) == ("play", 4, 0)
+
+
+def test_a_target_crossed_on_belote_alone_after_being_set():
+    """8.1: play goes on; the others win if they are there; next time everybody counts."""
+    rules = Rules.preset("coinche").packed
+    assert match_result(rules, 2010, 1150, FAILED, 0, True, False) == OPEN
+    assert match_result(rules, 2010, 2000, FAILED, 0, True, False) == 1
+    assert match_result(rules, 2010, 1150, MADE, 1, False, False) == 0
+
+
+def test_a_set_side_waits_in_the_engine_too():
+    """8.1 with real cards: side 0 stands at 1990, holds belote, and is set."""
+    hands = deal_rest({0: "KH QH 7S 8S 9S 7C 8C 9C", 1: "JH 9H AH 10H AS 10S AC 10C", 3: "AD 10D KD QD JD 9D 8D 7D"})
+    for table, winner in (("coinche", None), (Rules.preset("coinche", set_side_waits=False), 0)):
+        game = Game.from_play(table, hands, dealer=3, taker=0, trump="H", value=90)
+        game._states[0]["scores"] = [1990, 900]
+        while not game.deal_over:
+            game.play(game.legal_actions()[-1])
+        assert game.made is False
+        assert game.deal_scores[0] == 20
+        assert game.scores[0] == 2010
+        assert (game.winner, game.is_over) == (winner, winner is not None)
