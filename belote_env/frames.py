@@ -56,7 +56,7 @@ def canonical_frame(states, i, seat):
     own = np.int64(s.hands[seat]) | np.int64(s.played[seat])
     frame, used = 0, 0
     for slot in range(4):
-        chosen, best_own, best_seen, best_bid = -1, -1, -1, -1
+        chosen, best_own, best_seen, best_past = -1, -1, -1, -1
         for suit in range(4):
             if (used >> suit) & 1:
                 continue
@@ -70,9 +70,12 @@ def canonical_frame(states, i, seat):
                 key_seen |= (np.int64(s.barred[other]) >> (8 * suit)) & 255
             if key_own < best_own or (key_own == best_own and key_seen < best_seen):
                 continue
-            key_bid = last_bid(states, i, suit)
-            if key_own > best_own or key_seen > best_seen or key_bid > best_bid:
-                chosen, best_own, best_seen, best_bid = suit, key_own, key_seen, key_bid
+            key_past = (np.int64(s.hands[seat]) >> (8 * suit)) & 255
+            for k in range(3):
+                key_past = (key_past << 8) | ((np.int64(s.when[k]) >> (8 * suit)) & 255)
+            key_past = (key_past << 8) | last_bid(states, i, suit)
+            if key_own > best_own or key_seen > best_seen or key_past > best_past:
+                chosen, best_own, best_seen, best_past = suit, key_own, key_seen, key_past
         used |= 1 << chosen
         frame |= chosen << (2 * slot)
     return frame

@@ -122,6 +122,10 @@ class Rules:
         if waiting:
             raise ValueError(f"not played yet: {', '.join(waiting)} (rules {self.name!r})")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: a copy makes its own packed record, read-only as this one's."""
+        return self.to_dict()
+
     @classmethod
     def preset(cls, name: str, **fields: Any) -> "Rules":
         """A named table, with any field overridden.

@@ -344,3 +344,14 @@ def test_capot_is_eight_tricks_not_the_others_points():
 
 def test_presets_are_listed():
     assert set(PLAYED) <= set(PRESETS)
+
+
+@pytest.mark.parametrize("copies", [copy.deepcopy, lambda rules: pickle.loads(pickle.dumps(rules))])
+def test_a_copy_of_rules_keeps_a_read_only_record(copies):
+    """A writable record is another type to numba, and every kernel would compile again."""
+    rules = Rules.preset("classic", target=501)
+    assert not rules.packed.flags.writeable
+    twin = copies(rules)
+    assert twin == rules
+    assert twin.digest == rules.digest
+    assert not twin.packed.flags.writeable

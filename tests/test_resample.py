@@ -340,13 +340,7 @@ LOOK_DIFFERENT = {
 }
 
 
-NAMED = pytest.mark.xfail(strict=True, reason="here canonical_frame goes by the suits' names")
-
-
-@pytest.mark.parametrize(
-    "difference",
-    [pytest.param(name, marks=[] if name == "bid or not" else NAMED) for name in LOOK_DIFFERENT],
-)
+@pytest.mark.parametrize("difference", LOOK_DIFFERENT)
 def test_suits_that_look_different_have_no_names_either(difference):
     game = Game.parse(LOOK_DIFFERENT[difference])
     for suits in ("SCDH", "HSDC", "DHCS", "CHSD"):

@@ -360,12 +360,10 @@ class raw_env(AECEnv):
         self._mask = self._out[0, WORDS:].view(np.int8)[: self._n]
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self.__dict__.items() if name not in ("_packed", "_bits", "_mask")}
-        return {**kept, "rules": self.rules.to_dict()}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_packed", "_bits", "_mask")}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
-        self.rules = Rules.from_dict(kept["rules"])
         self._bind()
 
     def __getattr__(self, name: str) -> Any:
