@@ -3,6 +3,7 @@
 import numpy as np
 
 from belote_env._jit import kernel
+from belote_env.bits import lowest_bit
 from belote_env.engine import apply, begin_deal, below, is_legal, legal_actions, new_match, next_deal, shuffle, word
 from belote_env.frames import IDENTITY_FRAME, canonical_frame, real_action, write_mask
 from belote_env.observation import WORDS, observe, observe_hidden
@@ -85,20 +86,8 @@ def advance(states, i, rules, action, episode, reward):
 def only_action(low, high):
     """The action of a legal set of one, else -1."""
     if high == 0:
-        if low == 0 or low & (low - 1):
-            return -1
-        bits, action = low, 0
-    else:
-        if low or high & (high - 1):
-            return -1
-        bits, action = high, 64
-    while bits & 0xFFFF == 0:
-        bits >>= 16
-        action += 16
-    while bits & 1 == 0:
-        bits >>= 1
-        action += 1
-    return action
+        return lowest_bit(low) if low & (low - 1) == 0 else -1  # a legal set is never empty while a deal is on
+    return 64 + lowest_bit(high) if low == 0 and high & (high - 1) == 0 else -1
 
 
 @kernel

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belote_env._jit import kernel
+from belote_env.bits import count_bits, lowest_bit
 from belote_env.cards import (
     ACE,
     ALL_TRUMP,
@@ -27,7 +28,6 @@ from belote_env.cards import (
 from belote_env.engine import legal_actions
 from belote_env.knowledge import possible_cards, unseen_cards
 from belote_env.players.player import Actions, Player, States
-from belote_env.players.random import count_bits, lowest_bit
 from belote_env.state import AUCTION, BID_ONE, CAPOT_LEVEL, COINCHE, FIRST_CALL, NOBODY, PASS, PLAY, VALUES
 
 
@@ -291,10 +291,9 @@ def choose_card(states, i, seat, legal, p, possible, sizes):
 
 
 @kernel
-def heuristic_actions(states, seats, rules, p, out):
-    """Write the heuristic's action of every state to `out`."""
-    possible = np.zeros(4, np.int64)
-    sizes = np.zeros(4, np.int64)
+def heuristic_actions(states, seats, rules, p, scratch, out):
+    """Write the heuristic's action of every state to `out`. `scratch`: (2, 4) int64."""
+    possible, sizes = scratch[0], scratch[1]
     for i in range(states.shape[0]):
         seat = np.int64(seats[i])
         low, high = legal_actions(states, i, rules)
@@ -340,5 +339,6 @@ class Heuristic(Player):
 
     def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
         out = np.empty(len(states), np.int64)
-        heuristic_actions(states, np.ascontiguousarray(seats, np.int64), self.rules.packed, self._packed, out)
+        viewers, scratch = np.ascontiguousarray(seats, np.int64), np.empty((2, 4), np.int64)
+        heuristic_actions(states, viewers, self.rules.packed, self._packed, scratch, out)
         return out

@@ -6,41 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belote_env._jit import kernel
+from belote_env.bits import count_bits, nth_bit
 from belote_env.engine import below, legal_actions, mix
 from belote_env.players.player import Actions, Player, States
-
-
-@kernel
-def count_bits(bits):
-    """How many bits of a set of up to 63 are set."""
-    count = 0
-    while bits:
-        bits &= bits - 1
-        count += 1
-    return count
-
-
-@kernel
-def lowest_bit(bits):
-    """Number of the lowest bit of a set that is not empty."""
-    at = 0
-    while bits & 255 == 0:
-        bits >>= 8
-        at += 8
-    while bits & 1 == 0:
-        bits >>= 1
-        at += 1
-    return at
-
-
-@kernel
-def nth_action(low, high, k):
-    """The k-th action of a legal set in two halves, from 0."""
-    n = count_bits(low)
-    bits, base = (low, 0) if k < n else (high, 64)
-    for _ in range(k if k < n else k - n):
-        bits &= bits - 1
-    return base + lowest_bit(bits)
 
 
 @kernel
@@ -60,7 +28,7 @@ def random_actions(states, seats, rules, seed, out):
     for i in range(states.shape[0]):
         low, high = legal_actions(states, i, rules)
         w = position_word(states, i, np.int64(seats[i]), seed)
-        out[i] = nth_action(low, high, below(w, count_bits(low) + count_bits(high)))
+        out[i] = nth_bit(low, high, below(w, count_bits(low) + count_bits(high)))
 
 
 class Random(Player):
