@@ -36,6 +36,7 @@ KERNEL_ROOMS = (
     "players/random.py",
     "envs/batch.py",
     "arena.py",
+    "bench.py",
 )
 
 

@@ -33,19 +33,19 @@ class Config(BaseModel):
 
     #: widths of the hidden layers of policy and critic.
     hidden: Widths = (256, 256)
-    critic_hidden: Widths = (256, 256)
+    critic_hidden: Widths = (128, 128)
 
     #: decisions of an iteration = tables · steps.
-    tables: Positive = 1024
+    tables: Positive = 512
     steps: Positive = 64
     #: the run ends after so many iterations, or so many seconds (0: no cap).
-    iterations: Positive = 50
+    iterations: Positive = 110
     seconds: Annotated[float, Field(ge=0)] = 0
 
     #: passes over the decisions of an iteration, and decisions of a gradient step.
     epochs: Positive = 2
-    minibatch: Positive = 8192
-    learning_rate: Rate = 1e-3
+    minibatch: Positive = 1024
+    learning_rate: Rate = 2e-3
     final_learning_rate: Rate = 2e-5
     max_gradient_norm: Annotated[float, Field(gt=0)] = 0.5
     #: ratios of new to old probability are clipped to 1 ± clip.
@@ -56,8 +56,8 @@ class Config(BaseModel):
     #: weights of the entropy, for cards and for bids.
     play_entropy: Annotated[float, Field(ge=0)] = 0.015
     final_play_entropy: Annotated[float, Field(ge=0)] = 0.0015
-    bid_entropy: Annotated[float, Field(ge=0)] = 0.05
-    final_bid_entropy: Annotated[float, Field(ge=0)] = 0.005
+    bid_entropy: Annotated[float, Field(ge=0)] = 0.1
+    final_bid_entropy: Annotated[float, Field(ge=0)] = 0.01
 
     #: seconds between checkpoints; one is also written at the end and on Ctrl-C.
     checkpoint_seconds: Annotated[float, Field(ge=0)] = 15

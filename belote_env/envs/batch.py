@@ -91,7 +91,7 @@ def only_action(low, high):
 
 
 @kernel
-def show(states, i, rules, canonical, with_hidden, legal, frames, seats, observations, hidden, masks):
+def show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks):
     """Write the buffers of a table for the seat to act (seat 0 when nobody is)."""
     s = states[i]
     seat = np.int64(s.turn)
@@ -103,8 +103,9 @@ def show(states, i, rules, canonical, with_hidden, legal, frames, seats, observa
     legal[i, 1] = high
     frames[i] = frame
     seats[i] = seat
-    observe(states, i, seat, rules, frame, observations, i)
-    if with_hidden:
+    if observations.shape[0] > 0:
+        observe(states, i, seat, rules, frame, observations, i)
+    if hidden.shape[0] > 0:
         observe_hidden(states, i, seat, frame, hidden, i)
     write_mask(low, high, frame, masks, i)
 
@@ -125,18 +126,18 @@ def first_illegal(actions, frames, legal, n_actions):
 
 @kernel
 def begin_tables(
-    lo, hi, states, rules, seed, numbers, episode, canonical, with_hidden,
+    lo, hi, states, rules, seed, numbers, episode, canonical,
     legal, frames, seats, observations, hidden, masks,
 ):  # fmt: skip
     """Start the current episode of tables lo..hi-1 and show them. A first call is never forced: one may pass."""
     for i in range(lo, hi):
         start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
-        show(states, i, rules, canonical, with_hidden, legal, frames, seats, observations, hidden, masks)
+        show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks)
 
 
 @kernel
 def step_tables(
-    lo, hi, states, rules, seed, numbers, episode, reward, skip, canonical, with_hidden,
+    lo, hi, states, rules, seed, numbers, episode, reward, skip, canonical,
     actions, legal, frames, seats, observations, hidden, masks, rewards, done,
 ):  # fmt: skip
     """Step tables lo..hi-1: apply, play forced moves when asked, pay, start anew when over, show."""
@@ -160,7 +161,7 @@ def step_tables(
         if over:
             numbers[i] += 1
             start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
-        show(states, i, rules, canonical, with_hidden, legal, frames, seats, observations, hidden, masks)
+        show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks)
 
 
 @kernel
