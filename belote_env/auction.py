@@ -9,6 +9,7 @@ from belote_env.rules import choice
 from belote_env.state import (
     ANSWER,
     AUCTION,
+    BID,
     BID_ONE,
     BID_TWO,
     CAPOT_LEVEL,
@@ -81,6 +82,7 @@ def apply_auction_call(states, i, rules, action):
     if np.int64(s.phase) == ANSWER:
         if action == SURCOINCHE:
             s.multiplier = 4
+            s.surcoinche_by = seat
             return True
         if rules[0].surcoinche_by == BY_SIDE and np.int64(s.calls[n - 2]) == COINCHE:
             s.turn = (seat + 2) & 3  # 3.4: the first answerer accepted, his partner may still surcoinche
@@ -89,11 +91,14 @@ def apply_auction_call(states, i, rules, action):
     s.turn = (seat + 1) & 3
     if action == COINCHE:
         s.multiplier = 2
+        s.coinche_by = seat
         s.phase = ANSWER
     elif action != PASS:
+        level, strain = (action - FIRST_CALL) // 6, (action - FIRST_CALL) % 6
         s.taker = seat
-        s.strain = (action - FIRST_CALL) % 6
-        s.level = (action - FIRST_CALL) // 6
+        s.strain = strain
+        s.level = level
+        s.bids[level] = BID | seat << 3 | strain
     elif np.int64(s.taker) == NOBODY:
         return n == 4
     else:

@@ -19,7 +19,18 @@ if getattr(numba.config, "DISABLE_JIT", 0):
         """Number of the lowest bit of a set that is not empty."""
         return (int(bits) & -int(bits)).bit_length() - 1
 
+    def deposit(source: int, bits: int) -> int:
+        """The bits of `source`, lowest first, put where `bits` are set (the PDEP instruction)."""
+        result, bits = 0, int(bits) & (2**64 - 1)
+        while bits:
+            if source & 1:
+                result |= bits & -bits
+            source >>= 1
+            bits &= bits - 1
+        return result
+
 else:
+    import llvmlite.binding
     from llvmlite import ir
     from numba.core import types
     from numba.extending import intrinsic
@@ -42,6 +53,32 @@ else:
 
         return types.int64(types.int64), generate
 
+    if llvmlite.binding.get_host_cpu_features().get("bmi2"):
+
+        @intrinsic
+        def deposit(context: Any, source: Any, bits: Any) -> Any:
+            """The bits of `source`, lowest first, put where `bits` are set (the PDEP instruction)."""
+
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                word = ir.IntType(64)
+                pdep = builder.module.declare_intrinsic("llvm.x86.bmi.pdep.64", (), ir.FunctionType(word, [word, word]))
+                return builder.call(pdep, arguments)
+
+            return types.int64(types.int64, types.int64), generate
+
+    else:
+
+        @kernel
+        def deposit(source: int, bits: int) -> int:
+            """The bits of `source`, lowest first, put where `bits` are set."""
+            result = 0
+            while bits:
+                if source & 1:
+                    result |= bits & -bits
+                source >>= 1
+                bits &= bits - 1
+            return result
+
 
 @kernel
 def nth_bit(low, high, n):
@@ -51,6 +88,4 @@ def nth_bit(low, high, n):
     if n >= in_low:
         n -= in_low
         low, base = high, 64
-    for _ in range(n):
-        low &= low - 1
-    return base + lowest_bit(low)
+    return base + lowest_bit(deposit(1 << n, low))

@@ -64,12 +64,20 @@ def _higher(card: int, strain: int) -> int:
 POINTS = np.array([[_points(c, s) for c in range(32)] for s in range(6)], np.int64)
 #: (6, 4, 32) strength of a card under a strain when a suit was led; the highest in a trick wins it.
 STRENGTH = np.array([[[_strength(c, s, led) for c in range(32)] for led in range(4)] for s in range(6)], np.int64)
-#: (6, 32) bit set of the stronger cards of the card's own suit.
-HIGHER = np.array([[_higher(c, s) for c in range(32)] for s in range(6)], np.int64)
+#: (6, 33) bit set of the stronger cards of the card's own suit; none above no card.
+HIGHER = np.array([[_higher(c, s) for c in range(32)] + [0] for s in range(6)], np.int64)
 #: (4,) bit set of a suit.
 SUIT_MASK = np.array([0xFF << (8 * s) for s in range(4)], np.int64)
 #: (6,) bit set of the cards one may ruff with: the trump suit; none in no-trump and all-trump.
 TRUMP_MASK = np.array([0xFF << (8 * s) if s < 4 else 0 for s in range(6)], np.int64)
+#: (6, 33) bit set of the trumps that beat a card: the higher ones, or all where it is plain.
+BEATING = np.where((TRUMP_MASK[:, None] >> np.arange(33)) & 1, HIGHER, TRUMP_MASK[:, None])
+#: (6, 4) all cards where a led suit ranks as trump, so that it must be beaten if you can (rules 4, 9); else none.
+MUST_BEAT = np.array([[ALL_CARDS if _ranks_as_trump(suit, s) else 0 for suit in range(4)] for s in range(6)], np.int64)
+#: (6,) bit set of the cards that may be half of a belote: K and Q of trump (rules 5.1), in all-trump of each suit (9).
+BELOTE_CARDS = np.array(
+    [TRUMP_MASK[s] & 0x30303030 if s < 4 else 0x30303030 * (s == ALL_TRUMP) for s in range(6)], np.int64
+)
 #: (4,) bit set of K and Q of a suit (rules 5.1).
 BELOTE_MASK = np.array([(1 << (8 * s + QUEEN)) | (1 << (8 * s + KING)) for s in range(4)], np.int64)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from belote_env._jit import kernel
 from belote_env.auction import apply_call, deal_first, deal_rest, legal_calls
-from belote_env.cards import ALL_TRUMP, BELOTE_MASK, NO_CARD, POINTS, STRENGTH
+from belote_env.cards import ALL_TRUMP, BELOTE_CARDS, BELOTE_MASK, NO_CARD, POINTS, STRENGTH
 from belote_env.rules import choice
 from belote_env.scoring import deal_score, match_result
 from belote_env.state import (
@@ -15,6 +15,7 @@ from belote_env.state import (
     DEAL_OVER,
     FAILED,
     MATCH_OVER,
+    MAX_CALLS,
     NOBODY,
     OPEN,
     PENDING,
@@ -96,8 +97,12 @@ def begin_deal(states, i, rules):
     s.best = NO_CARD
     s.n_calls = 0
     s.n_cards = 0
-    for k in range(s.calls.size):
+    for k in range(MAX_CALLS):
         s.calls[k] = 0
+    for k in range(13):
+        s.bids[k] = 0
+    s.coinche_by = NOBODY
+    s.surcoinche_by = NOBODY
     for k in range(32):
         s.cards[k] = 0
     s.leader = (np.int64(s.dealer) + 1) & 3
@@ -226,11 +231,10 @@ def end_deal(states, i, rules):
 def note_belote(states, i, rules, seat, card):
     """Rules 5.2: show belote with the first of K and Q, credit 20 with the second; either way everybody learns."""
     s = states[i]
-    suit = card >> 3
-    pair = BELOTE_MASK[suit]
-    if not (pair >> card) & 1 or not has_belote(np.int64(s.strain), suit, rules):
+    if not (BELOTE_CARDS[s.strain] >> card) & 1 or not has_belote(np.int64(s.strain), card >> 3, rules):
         return
-    other = pair & ~(1 << card)
+    suit = card >> 3
+    other = BELOTE_MASK[suit] & ~(1 << card)
     if np.int64(s.belote[suit]) == seat:
         s.belote_shown[suit] = np.int64(s.belote_shown[suit]) + 1
         if np.int64(s.belote_shown[suit]) == 2:

@@ -24,15 +24,6 @@ def frame_suit(frame, slot):
 
 
 @kernel
-def frame_slot(frame, suit):
-    """The slot that shows a suit."""
-    for slot in range(3):
-        if (frame >> (2 * slot)) & 3 == suit:
-            return slot
-    return 3
-
-
-@kernel
 def last_bid(states, i, suit):
     """One more than the place of the last call that named a suit; 0 when none did."""
     s = states[i]
@@ -82,18 +73,33 @@ def canonical_frame(states, i, seat):
 
 
 @kernel
-def framed_strain(strain, frame):
-    """One of six bits: slots, no-trump, all-trump; none before a bid."""
-    if strain < 0:
-        return 0
-    return 1 << (frame_slot(frame, strain) if strain < 4 else strain)
+def slots_of(frame):
+    """The slot of each strain, three bits a strain; no-trump and all-trump stay where they are."""
+    slots = (4 << 12) | (5 << 15)
+    for slot in range(4):
+        slots |= slot << (3 * ((frame >> (2 * slot)) & 3))
+    return slots
 
 
 @kernel
-def write_cards(cards, frame, out, row, at):
-    """Four words of `out[row]`: a bit set of cards in a frame."""
-    for slot in range(4):
-        out[row, at + slot] = EXPAND[(cards >> (8 * ((frame >> (2 * slot)) & 3))) & 255]
+def permuted(cards, frame):
+    """A bit set of cards with its suits in the order of a frame."""
+    if frame == IDENTITY_FRAME:
+        return cards
+    a = (cards >> (8 * (frame & 3))) & 255
+    b = (cards >> (8 * ((frame >> 2) & 3))) & 255
+    c = (cards >> (8 * ((frame >> 4) & 3))) & 255
+    d = (cards >> (8 * (frame >> 6))) & 255
+    return a | (b << 8) | (c << 16) | (d << 24)
+
+
+@kernel
+def write_cards(cards, out, row, at):
+    """Four words of `out[row]`: a bit set of cards as bytes."""
+    out[row, at] = EXPAND[cards & 255]
+    out[row, at + 1] = EXPAND[(cards >> 8) & 255]
+    out[row, at + 2] = EXPAND[(cards >> 16) & 255]
+    out[row, at + 3] = EXPAND[(cards >> 24) & 255]
 
 
 @kernel
@@ -116,10 +122,7 @@ def framed_calls(calls, frame):
 def write_mask(low, high, frame, out, row):
     """Write a legal set (two 64-bit halves) in a frame as bytes to `out[row]`, a (n, words) uint64 view."""
     if frame != IDENTITY_FRAME:
-        cards = low & 0xFFFFFFFF
-        framed = 0
-        for slot in range(4):
-            framed |= ((cards >> (8 * ((frame >> (2 * slot)) & 3))) & 255) << (8 * slot)
+        framed = permuted(low & 0xFFFFFFFF, frame)
         # calls 35.. cross bit 64 in the middle of level 4: split at a level, 35 + 24 = 59 and 59 + 54 = 113
         near = framed_calls((low >> FIRST_CALL) & 0xFFFFFF, frame)
         far = framed_calls(((low >> 59) & 31) | (high << 5), frame)

@@ -36,8 +36,5 @@ def possible_cards(states, i, viewer, seat):
 @kernel
 def void_suits(possible):
     """Four bits, one a suit, set where a bit set of possible cards has none of the suit."""
-    voids = 0
-    for suit in range(4):
-        if (possible >> (8 * suit)) & 255 == 0:
-            voids |= 1 << suit
-    return voids
+    some = ((possible & 0x7F7F7F7F) + 0x7F7F7F7F) | possible  # bit 7 of each byte that is not 0
+    return (((~some & 0x80808080) >> 7) * 0x10204080 >> 28) & 15

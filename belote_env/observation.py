@@ -13,27 +13,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import kernel
-from belote_env.cards import NO_CARD
+from belote_env.cards import ALL_CARDS, NO_CARD
 from belote_env.engine import legal_actions
 from belote_env.frames import (
     EXPAND,
     IDENTITY_FRAME,
     canonical_frame,
-    frame_slot,
-    frame_suit,
-    framed_strain,
+    permuted,
+    slots_of,
     write_cards,
     write_mask,
 )
-from belote_env.knowledge import possible_cards, void_suits
+from belote_env.knowledge import void_suits
 from belote_env.rules import Rules, choice
 from belote_env.state import (
-    COINCHE,
-    DEAL_OVER,
-    FIRST_CALL,
     NOBODY,
     PLAY,
-    SURCOINCHE,
 )
 
 
@@ -113,7 +108,7 @@ STATE_SIZE = SIZE + HIDDEN_SIZE
 #: Twelve hex digits that change whenever the layout does.
 LAYOUT_DIGEST = hashlib.sha256(repr([(f.name, f.size, f.meaning) for f in LAYOUT]).encode()).hexdigest()[:12]
 
-_STEPS_POT, _STEPS_POINTS, _STEPS_SCORE = 40, 8, 12
+_STEPS_POT, _SHIFT_POINTS = 40, 3
 
 BY_AUCTION = choice("bidding", "auction")
 _AT = OFFSETS
@@ -133,95 +128,107 @@ def relative(seat, viewer):
 
 @kernel
 def thermometer(value, size):
-    """The lowest `value` of `size` bits."""
-    if value <= 0:
-        return 0
+    """The lowest `value` of `size` bits, value at least 0."""
     return (1 << min(value, size)) - 1
+
+
+@kernel
+def seat_byte(first, second, viewer):
+    """Two fields of me, next, partner, previous in one byte."""
+    return relative(first, viewer) | (relative(second, viewer) << 4)
 
 
 @kernel
 def observe(states, i, viewer, rules, frame, out, row):
     """Write what `viewer` sees of `states[i]` to `out[row]`, a (n, WORDS) uint64 view of (n, SIZE) uint8 bits."""
     s = states[i]
+    after, partner, before = (viewer + 1) & 3, (viewer + 2) & 3, (viewer + 3) & 3
+    hand = permuted(np.int64(s.hands[viewer]), frame)
+    mine = permuted(np.int64(s.played[viewer]), frame)
+    theirs_1 = permuted(np.int64(s.played[after]), frame)
+    theirs_2 = permuted(np.int64(s.played[partner]), frame)
+    theirs_3 = permuted(np.int64(s.played[before]), frame)
+    # what `knowledge.possible_cards` says, in the frame
+    unseen = ALL_CARDS & ~(hand | mine | theirs_1 | theirs_2 | theirs_3)
+    possible_1 = unseen & ~permuted(np.int64(s.barred[after]), frame)
+    possible_2 = unseen & ~permuted(np.int64(s.barred[partner]), frame)
+    possible_3 = unseen & ~permuted(np.int64(s.barred[before]), frame)
+    write_cards(hand, out, row, 0)
+    write_cards(mine, out, row, 4)
+    write_cards(theirs_1, out, row, 8)
+    write_cards(theirs_2, out, row, 12)
+    write_cards(theirs_3, out, row, 16)
     n = np.int64(s.n_cards)
-    write_cards(np.int64(s.hands[viewer]), frame, out, row, 0)
-    voids = 0
-    for k in range(4):
-        seat = (viewer + k) & 3
-        write_cards(np.int64(s.played[seat]), frame, out, row, 4 + 4 * k)
-        if k > 0:
-            possible = possible_cards(states, i, viewer, seat)
-            write_cards(possible, frame, out, row, 40 + 4 * k)
-            empty = void_suits(possible)
-            for slot in range(4):
-                if (empty >> frame_suit(frame, slot)) & 1:
-                    voids |= 1 << (4 * k - 4 + slot)
     on_table = n & 3
-    leader = np.int64(s.leader)
-    for k in range(1, 4):
-        place = (viewer + k - leader) & 3
-        card = 1 << np.int64(s.cards[n - on_table + place]) if place < on_table else 0
-        write_cards(card, frame, out, row, 16 + 4 * k)
-    for k in range(3):
-        write_cards(np.int64(s.when[k]), frame, out, row, 32 + 4 * k)
-    write_table(states, i, viewer, frame, voids, out, row)
+    if on_table == 0:
+        for k in range(20, 32):
+            out[row, k] = 0
+    else:
+        leader = np.int64(s.leader)
+        for k in range(1, 4):
+            place = (viewer + k - leader) & 3
+            card = 1 << np.int64(s.cards[n - on_table + place]) if place < on_table else 0
+            write_cards(permuted(card, frame), out, row, 16 + 4 * k)
+    write_cards(permuted(np.int64(s.when[0]), frame), out, row, 32)
+    write_cards(permuted(np.int64(s.when[1]), frame), out, row, 36)
+    write_cards(permuted(np.int64(s.when[2]), frame), out, row, 40)
+    write_cards(possible_1, out, row, 44)
+    write_cards(possible_2, out, row, 48)
+    write_cards(possible_3, out, row, 52)
+    voids = void_suits(possible_1) | (void_suits(possible_2) << 4) | (void_suits(possible_3) << 8)
+    slots = slots_of(frame)
+    write_table(states, i, viewer, slots, voids, out, row)
     write_counts(states, i, viewer, rules, out, row)
-    for k in range(13):
-        out[row, _W_AUCTION + k] = 0
     if rules[0].bidding == BY_AUCTION:
-        write_auction(states, i, viewer, frame, out, row)
+        for level in range(13):
+            bid = np.int64(s.bids[level])
+            place = ((bid >> 3) - viewer) & 3
+            shown = (1 << ((slots >> (3 * (bid & 7))) & 7)) | (place << 6)
+            out[row, _W_AUCTION + level] = EXPAND[shown & -(bid >> 7)]
+    else:
+        for level in range(13):
+            out[row, _W_AUCTION + level] = 0
     bits = np.int64(rules[0].bits)
     for k in range(4):
         out[row, _W_RULES + k] = EXPAND[(bits >> (8 * k)) & 255]
 
 
 @kernel
-def write_table(states, i, viewer, frame, voids, out, row):
+def write_table(states, i, viewer, slots, voids, out, row):
     """The words from `turned_rank` to `pot`: who is where, and how the contract stands."""
     s = states[i]
     phase = np.int64(s.phase)
     turned = np.int64(s.turned)
     taker = np.int64(s.taker)
     strain = np.int64(s.strain)
-    taken = taker != NOBODY
     rank, place, round_two = 0, 0, 0
     if turned != NO_CARD:
         rank = 1 << (turned & 7)
-        place = 1 << frame_slot(frame, turned >> 3)
-        if taken and (np.int64(s.hands[taker]) >> turned) & 1:
-            place |= relative(taker, viewer) << 4
-        round_two = 1 if taken and np.int64(s.n_calls) > 4 else 0
-    in_play = phase == PLAY
-    phase_bit = 0 if phase >= DEAL_OVER else 1 << phase
-    doubled = (1 if np.int64(s.multiplier) > 1 else 0) | (2 if np.int64(s.multiplier) > 2 else 0)
-    coinche_by, surcoinche_by = 0, 0
-    if doubled:
-        seat = np.int64(s.dealer)
-        for k in range(np.int64(s.n_calls)):
-            call = np.int64(s.calls[k])
-            # 3.4: the second answer to a coinche is the first answerer's partner's
-            seat = (seat + (2 if k > 1 and np.int64(s.calls[k - 2]) == COINCHE else 1)) & 3
-            if call == COINCHE:
-                coinche_by = relative(seat, viewer)
-            elif call == SURCOINCHE:
-                surcoinche_by = relative(seat, viewer)
+        place = 1 << ((slots >> (3 * (turned >> 3))) & 7)
+        if taker != NOBODY:
+            if (np.int64(s.hands[taker]) >> turned) & 1:
+                place |= relative(taker, viewer) << 4
+            round_two = 1 if np.int64(s.n_calls) > 4 else 0
+    phase_bit = (1 << phase) & 31
+    doubled = np.int64(s.multiplier) >> 1  # 1, 2, 4: none, coinche, surcoinche
+    doubled |= doubled >> 1
     shown = 0
     for suit in range(4):
         if np.int64(s.belote_shown[suit]) > 0:
             shown |= relative(np.int64(s.belote[suit]), viewer)
-    leader = relative(np.int64(s.leader), viewer) if in_play else 0
-    winner = relative(np.int64(s.winner), viewer) if in_play else 0
-    pot = thermometer((np.int64(s.pot) + _STEPS_POT - 1) // _STEPS_POT, 4)
+    trick = seat_byte(np.int64(s.leader), np.int64(s.winner), viewer) if phase == PLAY else 0
+    pot = np.int64(s.pot)
+    held = thermometer((pot + _STEPS_POT - 1) // _STEPS_POT, 4) if pot > 0 else 0
     out[row, _W_TURNED] = EXPAND[rank]
     out[row, _W_TURNED + 1] = EXPAND[place]
-    out[row, _W_ACT] = EXPAND[relative(np.int64(s.turn), viewer) | (relative(np.int64(s.dealer), viewer) << 4)]
-    out[row, _W_ACT + 1] = EXPAND[leader | (winner << 4)]
+    out[row, _W_ACT] = EXPAND[seat_byte(np.int64(s.turn), np.int64(s.dealer), viewer)]
+    out[row, _W_ACT + 1] = EXPAND[trick]
     out[row, _W_ACT + 2] = EXPAND[phase_bit | (round_two << 5) | (doubled << 6)]
-    out[row, _W_ACT + 3] = EXPAND[relative(taker, viewer) | (coinche_by << 4)]
-    out[row, _W_ACT + 4] = EXPAND[surcoinche_by | (shown << 4)]
-    out[row, _W_ACT + 5] = EXPAND[framed_strain(strain, frame)]
+    out[row, _W_ACT + 3] = EXPAND[seat_byte(taker, np.int64(s.coinche_by), viewer)]
+    out[row, _W_ACT + 4] = EXPAND[relative(np.int64(s.surcoinche_by), viewer) | (shown << 4)]
+    out[row, _W_ACT + 5] = EXPAND[1 << ((slots >> (3 * strain)) & 7) if strain >= 0 else 0]
     out[row, _W_ACT + 6] = EXPAND[voids & 255]
-    out[row, _W_ACT + 7] = EXPAND[(voids >> 8) | (pot << 4)]
+    out[row, _W_ACT + 7] = EXPAND[(voids >> 8) | (held << 4)]
 
 
 @kernel
@@ -229,18 +236,15 @@ def write_counts(states, i, viewer, rules, out, row):
     """The words from `points_us` to `declarations`: all thermometers."""
     s = states[i]
     us, them = viewer & 1, 1 - (viewer & 1)
-    target = np.int64(rules[0].target)
-    points = thermometer(np.int64(s.points[us]) // _STEPS_POINTS, 20)
-    points |= thermometer(np.int64(s.points[them]) // _STEPS_POINTS, 20) << 20
-    won = thermometer(np.int64(s.won[us]), 8) | (thermometer(np.int64(s.won[them]), 8) << 8)
-    scores = 0
-    if target > 0:
-        scores = thermometer(np.int64(s.scores[us]) * _STEPS_SCORE // target, 12)
-        scores |= thermometer(np.int64(s.scores[them]) * _STEPS_SCORE // target, 12) << 12
+    step = np.int64(rules[0].score_step)
+    points = thermometer(np.int64(s.points[us]) >> _SHIFT_POINTS, 20)
+    points |= thermometer(np.int64(s.points[them]) >> _SHIFT_POINTS, 20) << 20
+    scores = thermometer((np.int64(s.scores[us]) * step) >> 40, 12)
+    scores |= thermometer((np.int64(s.scores[them]) * step) >> 40, 12) << 12
     for k in range(5):
         out[row, _W_POINTS + k] = EXPAND[(points >> (8 * k)) & 255]
-    for k in range(2):
-        out[row, _W_POINTS + 5 + k] = EXPAND[(won >> (8 * k)) & 255]
+    out[row, _W_POINTS + 5] = EXPAND[thermometer(np.int64(s.won[us]), 8)]
+    out[row, _W_POINTS + 6] = EXPAND[thermometer(np.int64(s.won[them]), 8)]
     for k in range(3):
         out[row, _W_POINTS + 7 + k] = EXPAND[(scores >> (8 * k)) & 255]
     for k in range(3):
@@ -248,29 +252,11 @@ def write_counts(states, i, viewer, rules, out, row):
 
 
 @kernel
-def write_auction(states, i, viewer, frame, out, row):
-    """One byte a level that has been bid; a contract given without a bidding shows as its bid alone."""
-    s = states[i]
-    if np.int64(s.n_calls) == 0 and np.int64(s.taker) != NOBODY:
-        place = (np.int64(s.taker) - viewer) & 3
-        strain = framed_strain(np.int64(s.strain), frame)
-        out[row, _W_AUCTION + np.int64(s.level)] = EXPAND[strain | ((place & 1) << 6) | ((place >> 1) << 7)]
-    seat = np.int64(s.dealer)
-    for k in range(np.int64(s.n_calls)):
-        seat = (seat + 1) & 3
-        call = np.int64(s.calls[k])
-        if call >= FIRST_CALL:
-            place = (seat - viewer) & 3
-            strain = framed_strain((call - FIRST_CALL) % 6, frame)
-            out[row, _W_AUCTION + (call - FIRST_CALL) // 6] = EXPAND[strain | ((place & 1) << 6) | ((place >> 1) << 7)]
-
-
-@kernel
 def observe_hidden(states, i, viewer, frame, out, row):
     """Write the hands of next, partner and previous to `out[row]`, a (n, HIDDEN_WORDS) uint64 view."""
     s = states[i]
     for k in range(1, 4):
-        write_cards(np.int64(s.hands[(viewer + k) & 3]), frame, out, row, 4 * k - 4)
+        write_cards(permuted(np.int64(s.hands[(viewer + k) & 3]), frame), out, row, 4 * k - 4)
 
 
 def varying_columns(rules: Rules) -> NDArray[np.int64]:

@@ -183,6 +183,8 @@ class Rules:
                 record[name] = get_args(hint).index(value) if get_args(hint) else value
         record["bits"] = self.bits
         record["calls_low"], record["calls_high"] = self._calls
+        # score * score_step >> 40 is score * 12 // target, exactly for any score below a million
+        record["score_step"] = (12 << 40) // self.target + 1 if self.target else 0
         record.flags.writeable = False
         return record
 
@@ -255,7 +257,7 @@ PACKED = np.dtype(
             for name in _HINTS
             if name not in ("name", "direction")
         ]
-        + [("bits", np.uint32), ("calls_low", np.int64), ("calls_high", np.int64)],
+        + [("bits", np.uint32), ("calls_low", np.int64), ("calls_high", np.int64), ("score_step", np.int64)],
     )
 )
 

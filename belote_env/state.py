@@ -5,6 +5,8 @@ A copy is undo, `tobytes()` is a key and a save file, an array of them is the ve
 arithmetic differs between numba and plain numpy.
 """
 
+from typing import Any
+
 import numpy as np
 
 # phases
@@ -25,49 +27,61 @@ PENDING, FAILED, MADE, TIED = -1, 0, 1, 2
 OPEN, DRAWN = -1, 2
 
 NOBODY = -1
+#: Marks an entry of `bids`.
+BID = 128
 MAX_CALLS = 48
 
+#: A state takes four cache lines.
+STATE_BYTES = 256
+
+
+def _padded(fields: list[tuple[Any, ...]]) -> np.dtype[Any]:
+    """A record dtype of these fields in `STATE_BYTES` bytes."""
+    used = np.dtype([(field[0], *field[1:]) for field in fields]).itemsize
+    return np.dtype((np.record, [*fields, ("spare", np.uint8, (STATE_BYTES - used,))]))
+
+
 #: Field by field. Seats are absolute, sides are seat & 1, cards 0..31 with 32 for none, bit sets are uint32.
-STATE = np.dtype(
-    (
-        np.record,
-        [
-            ("seed", np.uint64),  # of the match; deal i depends on (seed, i) alone
-            ("hands", np.uint32, (4,)),  # cards held now
-            ("played", np.uint32, (4,)),  # cards each seat has played in this deal
-            ("barred", np.uint32, (4,)),  # cards everybody knows the seat not to hold (besides those played)
-            ("when", np.uint32, (3,)),  # bit k of the trick number of each played card
-            ("deal", np.int32),  # number of the deal in the match, from 0
-            ("scores", np.int32, (2,)),  # match scores, this deal included once it is over
-            ("deal_scores", np.int32, (2,)),  # of the deal that is over
-            ("pot", np.int32),  # points held back by litige
-            ("pot_before", np.int32),  # the same when the deal began
-            ("points", np.int16, (2,)),  # trick points, with the 10 or 100 of the last trick
-            ("belote_points", np.int16, (2,)),  # credited so far
-            ("dealer", np.int8),
-            ("turn", np.int8),  # seat to act; NOBODY when the deal is over
-            ("leader", np.int8),  # of the current trick
-            ("winner", np.int8),  # seat winning the current trick; NOBODY while it is empty
-            ("taker", np.int8),  # seat that holds the contract; NOBODY before the first bid
-            ("strain", np.int8),  # of the contract; -1 before
-            ("level", np.int8),  # of the contract
-            ("multiplier", np.int8),  # 1, 2 after coinche, 4 after surcoinche: the call, not its factor
-            ("made", np.int8),  # PENDING, FAILED, MADE, TIED
-            ("match_winner", np.int8),  # side, DRAWN or OPEN
-            ("belote", np.int8, (4,)),  # by suit: seat that held K and Q of it as trump; NOBODY
-            ("belote_shown", np.int8, (4,)),  # by suit: how many of the two it has played
-            ("won", np.uint8, (2,)),  # tricks
-            ("phase", np.uint8),
-            ("turned", np.uint8),  # card face up; 32 where none is
-            ("best", np.uint8),  # card winning the current trick; 32 while it is empty
-            ("dealt", np.uint8),  # cards of the pack that have been dealt, turned card included
-            ("n_calls", np.uint8),
-            ("n_cards", np.uint8),  # cards played in this deal
-            ("pack", np.uint8, (32,)),  # in dealing order
-            ("calls", np.uint8, (MAX_CALLS,)),  # actions of the bidding in order
-            ("cards", np.uint8, (32,)),  # cards in order of play
-        ],
-    )
+STATE = _padded(
+    [
+        ("seed", np.uint64),  # of the match; deal i depends on (seed, i) alone
+        ("hands", np.uint32, (4,)),  # cards held now
+        ("played", np.uint32, (4,)),  # cards each seat has played in this deal
+        ("barred", np.uint32, (4,)),  # cards everybody knows the seat not to hold (besides those played)
+        ("when", np.uint32, (3,)),  # bit k of the trick number of each played card
+        ("deal", np.int32),  # number of the deal in the match, from 0
+        ("scores", np.int32, (2,)),  # match scores, this deal included once it is over
+        ("deal_scores", np.int32, (2,)),  # of the deal that is over
+        ("pot", np.int16),  # points held back by litige
+        ("pot_before", np.int16),  # the same when the deal began
+        ("points", np.int16, (2,)),  # trick points, with the 10 or 100 of the last trick
+        ("belote_points", np.int16, (2,)),  # credited so far
+        ("dealer", np.int8),
+        ("turn", np.int8),  # seat to act; NOBODY when the deal is over
+        ("leader", np.int8),  # of the current trick
+        ("winner", np.int8),  # seat winning the current trick; NOBODY while it is empty
+        ("taker", np.int8),  # seat that holds the contract; NOBODY before the first bid
+        ("strain", np.int8),  # of the contract; -1 before
+        ("level", np.int8),  # of the contract
+        ("multiplier", np.int8),  # 1, 2 after coinche, 4 after surcoinche: the call, not its factor
+        ("made", np.int8),  # PENDING, FAILED, MADE, TIED
+        ("match_winner", np.int8),  # side, DRAWN or OPEN
+        ("belote", np.int8, (4,)),  # by suit: seat that held K and Q of it as trump; NOBODY
+        ("belote_shown", np.int8, (4,)),  # by suit: how many of the two it has played
+        ("won", np.uint8, (2,)),  # tricks
+        ("phase", np.uint8),
+        ("turned", np.uint8),  # card face up; 32 where none is
+        ("best", np.uint8),  # card winning the current trick; 32 while it is empty
+        ("dealt", np.uint8),  # cards of the pack that have been dealt, turned card included
+        ("n_calls", np.uint8),
+        ("n_cards", np.uint8),  # cards played in this deal
+        ("pack", np.uint8, (32,)),  # in dealing order
+        ("calls", np.uint8, (MAX_CALLS,)),  # actions of the bidding in order
+        ("cards", np.uint8, (32,)),  # cards in order of play
+        ("bids", np.uint8, (13,)),  # by level: BID | seat << 3 | strain of the bid; 0 where there was none
+        ("coinche_by", np.int8),  # seat; NOBODY
+        ("surcoinche_by", np.int8),  # seat; NOBODY
+    ]
 )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from belote_env._jit import kernel
-from belote_env.cards import HIGHER, NO_CARD, STRENGTH, SUIT_MASK, TRUMP_MASK
+from belote_env.cards import ALL_CARDS, BEATING, HIGHER, MUST_BEAT, NO_CARD, SUIT_MASK, TRUMP_MASK
 from belote_env.rules import choice
 
 FREE_UNDERTRUMP = choice("undertrump", "free")
@@ -27,15 +27,12 @@ def legal_cards(hand, led, best, partner_best, strain, rules):
         return hand
     follow = hand & SUIT_MASK[led]
     if follow:
-        if STRENGTH[strain, led, led * 8] > 8:  # a suit that ranks as trump was led: beat it if you can
-            higher = follow & HIGHER[strain, best]
-            return higher if higher else follow
-        return follow
+        higher = follow & HIGHER[strain, best] & MUST_BEAT[strain, led]
+        return higher if higher else follow
     trumps = hand & TRUMP_MASK[strain]
     if not trumps:
         return hand
-    ruffed = (TRUMP_MASK[strain] >> best) & 1
-    higher = trumps & HIGHER[strain, best] if ruffed else trumps
+    higher = hand & BEATING[strain, best]
     r = rules[0]
     if partner_best:
         if r.partner_winning == PARTNER_FREE:
@@ -60,29 +57,28 @@ def denied_cards(card, led, best, partner_best, strain, rules):
     """
     if led < 0:
         return 0
-    trumps = TRUMP_MASK[strain]
     if card >> 3 == led:
-        if STRENGTH[strain, led, led * 8] > 8 and not (HIGHER[strain, best] >> card) & 1:
-            return HIGHER[strain, best]
-        return 0
+        higher = HIGHER[strain, best] & MUST_BEAT[strain, led]
+        return 0 if (higher >> card) & 1 else higher
     denied = SUIT_MASK[led]
-    if led == strain or not trumps:
+    trumps = TRUMP_MASK[strain]
+    if trumps & ~denied == 0:  # trump led, or none to ruff with
         return denied
+    beating = BEATING[strain, best]
     is_trump = (trumps >> card) & 1
-    ruffed = (trumps >> best) & 1
-    beats = is_trump and (not ruffed or (HIGHER[strain, best] >> card) & 1)
+    unbeaten = 0 if (beating >> card) & 1 else beating
     r = rules[0]
     if partner_best:
         if r.partner_winning == PARTNER_FREE or not is_trump:
             return denied
         if r.partner_winning != PARTNER_OVERTRUMP:
-            denied |= ~trumps & 0xFFFFFFFF
-        return denied if beats else denied | HIGHER[strain, best]
+            denied |= ~trumps & ALL_CARDS
+        return denied | unbeaten
     if is_trump:
-        return denied if beats or not r.overtrump else denied | HIGHER[strain, best]
-    if not ruffed or r.undertrump != FREE_UNDERTRUMP:
-        return denied | trumps
-    return denied | HIGHER[strain, best]
+        return denied | unbeaten if r.overtrump else denied
+    if r.undertrump == FREE_UNDERTRUMP:
+        return denied | beating
+    return denied | trumps
 
 
 @kernel

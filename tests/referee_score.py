@@ -220,15 +220,17 @@ def score_deal(
         multiplier,
         unscored,
     )
-    # rules 6, last row: each side's score
-    if settings["rounding"]:
-        taker, defenders = round_to_ten(taker), round_to_ten(defenders)
     # rules 6.1: the pot goes to the winner of the next counted deal; a second litige adds to it
     if outcome == "litige":
-        return False, taker, defenders, pot + taker_points
-    if outcome == "made":
-        return True, taker + pot, defenders, 0
-    return False, taker, defenders + pot, 0
+        pot_out = pot + taker_points
+    elif outcome == "made":
+        taker, pot_out = taker + pot, 0
+    else:
+        defenders, pot_out = defenders + pot, 0
+    # rules 6, last row: each side's score of the deal, a pot it won included
+    if settings["rounding"]:
+        taker, defenders = round_to_ten(taker), round_to_ten(defenders)
+    return outcome == "made", taker, defenders, pot_out
 
 
 def _count_points(settings, outcome, taker, defenders, taker_tricks, value, multiplier, unscored):
