@@ -97,6 +97,7 @@ def begin_deal(states, i, rules):
     s.best = NO_CARD
     s.n_calls = 0
     s.n_cards = 0
+    s.trick_points = 0
     for k in range(MAX_CALLS):
         s.calls[k] = 0
     for k in range(13):
@@ -231,9 +232,9 @@ def end_deal(states, i, rules):
 def note_belote(states, i, rules, seat, card):
     """Rules 5.2: show belote with the first of K and Q, credit 20 with the second; either way everybody learns."""
     s = states[i]
-    if not (BELOTE_CARDS[s.strain] >> card) & 1 or not has_belote(np.int64(s.strain), card >> 3, rules):
-        return
     suit = card >> 3
+    if not has_belote(np.int64(s.strain), suit, rules):
+        return
     other = BELOTE_MASK[suit] & ~(1 << card)
     if np.int64(s.belote[suit]) == seat:
         s.belote_shown[suit] = np.int64(s.belote_shown[suit]) + 1
@@ -260,30 +261,28 @@ def play_card(states, i, rules, card):
     s.played[seat] = np.int64(s.played[seat]) | bit
     trick = n >> 2
     for k in range(3):
-        if (trick >> k) & 1:
-            s.when[k] = np.int64(s.when[k]) | bit
+        s.when[k] = np.int64(s.when[k]) | (bit & -((trick >> k) & 1))
     s.cards[n] = card
     s.n_cards = n + 1
-    note_belote(states, i, rules, seat, card)
-    if led < 0 or STRENGTH[strain, led, card] > STRENGTH[strain, led, best]:
-        s.best = card
-        s.winner = seat
-    if n & 3 != 3:
-        s.turn = (seat + 1) & 3
-        return
-    winner = np.int64(s.winner)
-    points = np.int64(0)
-    for k in range(n - 3, n + 1):
-        points += POINTS[strain, s.cards[k]]
-    won = np.int64(s.won[winner & 1]) + 1
-    s.won[winner & 1] = won
+    if (BELOTE_CARDS[strain] >> card) & 1:
+        note_belote(states, i, rules, seat, card)
+    suit = led & 3
+    takes = led < 0 or STRENGTH[strain, suit, card] > STRENGTH[strain, suit, best]
+    winner = seat if takes else np.int64(s.winner)
+    points = np.int64(s.trick_points) + POINTS[strain, card]
+    # the last card of a trick: values first, choices last, as in `tricks.legal_cards`
+    ends = n & 3 == 3
+    side = winner & 1
+    won = np.int64(s.won[side]) + (1 if ends else 0)
     if n == 31:  # 1.4: dix de der, or capot in its place
         points += 100 if won == 8 else 10
-    s.points[winner & 1] = np.int64(s.points[winner & 1]) + points
-    s.leader = winner
-    s.turn = winner
-    s.winner = NOBODY
-    s.best = NO_CARD
+    s.won[side] = won
+    s.points[side] = np.int64(s.points[side]) + (points if ends else 0)
+    s.trick_points = 0 if ends else points
+    s.leader = winner if ends else np.int64(s.leader)
+    s.turn = winner if ends else (seat + 1) & 3
+    s.winner = NOBODY if ends else winner
+    s.best = NO_CARD if ends else (card if takes else best)
     if n == 31:
         end_deal(states, i, rules)
 

@@ -17,6 +17,10 @@ EXPAND = np.array([[b >> k & 1 for k in range(8)] for b in range(256)], np.uint8
 IDENTITY_FRAME = 0b11_10_01_00
 
 
+#: Words of a mask that hold cards, pass, coinche, surcoinche: all there is in play.
+PLAY_WORDS = 5
+
+
 @kernel
 def frame_suit(frame, slot):
     """The suit that a slot of a frame shows."""
@@ -119,8 +123,8 @@ def framed_calls(calls, frame):
 
 
 @kernel
-def write_mask(low, high, frame, out, row):
-    """Write a legal set (two 64-bit halves) in a frame as bytes to `out[row]`, a (n, words) uint64 view."""
+def write_mask(low, high, frame, out, row, words):
+    """Write the first words of a legal set (two 64-bit halves) in a frame to `out[row]`, a (n, words) uint64 view."""
     if frame != IDENTITY_FRAME:
         framed = permuted(low & 0xFFFFFFFF, frame)
         # calls 35.. cross bit 64 in the middle of level 4: split at a level, 35 + 24 = 59 and 59 + 54 = 113
@@ -128,9 +132,11 @@ def write_mask(low, high, frame, out, row):
         far = framed_calls(((low >> 59) & 31) | (high << 5), frame)
         high = far >> 5
         low = framed | (low & (7 << PASS)) | (near << FIRST_CALL) | ((far & 31) << 59)
-    for k in range(min(8, out.shape[1])):
+    for k in range(PLAY_WORDS):
         out[row, k] = EXPAND[(low >> (8 * k)) & 255]
-    for k in range(8, out.shape[1]):
+    for k in range(PLAY_WORDS, min(8, words)):
+        out[row, k] = EXPAND[(low >> (8 * k)) & 255]
+    for k in range(8, words):
         out[row, k] = EXPAND[(high >> (8 * (k - 8))) & 255]
 
 

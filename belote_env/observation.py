@@ -288,7 +288,7 @@ def _observe_many(states, seats, rules, canonical, observations, masks, frames):
         observe(states, i, seat, rules, frame, observations, i)
         if np.int64(states[i].turn) == seat:
             low, high = legal_actions(states, i, rules)
-            write_mask(low, high, frame, masks, i)
+            write_mask(low, high, frame, masks, i, masks.shape[1])
 
 
 def observe_batch(

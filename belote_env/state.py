@@ -75,6 +75,7 @@ STATE = _padded(
         ("dealt", np.uint8),  # cards of the pack that have been dealt, turned card included
         ("n_calls", np.uint8),
         ("n_cards", np.uint8),  # cards played in this deal
+        ("trick_points", np.uint8),  # of the cards in the trick on the table
         ("pack", np.uint8, (32,)),  # in dealing order
         ("calls", np.uint8, (MAX_CALLS,)),  # actions of the bidding in order
         ("cards", np.uint8, (32,)),  # cards in order of play

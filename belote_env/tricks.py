@@ -3,7 +3,7 @@
 import numpy as np
 
 from belote_env._jit import kernel
-from belote_env.cards import ALL_CARDS, BEATING, HIGHER, MUST_BEAT, NO_CARD, SUIT_MASK, TRUMP_MASK
+from belote_env.cards import ALL_CARDS, BEATING, HIGHER, MUST_BEAT, SUIT_MASK, TRUMP_MASK
 from belote_env.rules import choice
 
 FREE_UNDERTRUMP = choice("undertrump", "free")
@@ -18,34 +18,33 @@ def legal_cards(hand, led, best, partner_best, strain, rules):
     Args:
         hand: bit set of the mover's cards.
         led: suit led, or -1 when the mover leads.
-        best: card winning the trick; read only when a suit was led.
+        best: card winning the trick, NO_CARD when the mover leads.
         partner_best: whether the mover's partner played it.
         strain: trump.
         rules: packed rules.
     """
-    if led < 0:
-        return hand
-    follow = hand & SUIT_MASK[led]
-    if follow:
-        higher = follow & HIGHER[strain, best] & MUST_BEAT[strain, led]
-        return higher if higher else follow
-    trumps = hand & TRUMP_MASK[strain]
-    if not trumps:
-        return hand
-    higher = hand & BEATING[strain, best]
+    # Values first, choices last: they compile to selects, and a batch of tables has no branch to mispredict.
     r = rules[0]
-    if partner_best:
-        if r.partner_winning == PARTNER_FREE:
-            return hand
+    suit = led & 3
+    follow = hand & SUIT_MASK[suit]
+    over = follow & HIGHER[strain, best] & MUST_BEAT[strain, suit]
+    trumps = hand & TRUMP_MASK[strain]
+    beating = hand & BEATING[strain, best]
+    cannot = hand if r.undertrump == FREE_UNDERTRUMP else trumps
+    can = beating if r.overtrump else trumps
+    ruff = can if beating else cannot
+    if r.partner_winning != PARTNER_FREE:
         plain = hand & ~trumps
-        if r.partner_winning == PARTNER_OVERTRUMP:
-            return plain | higher if higher else hand
-        if plain:
-            return plain
-        return higher if higher else trumps
-    if higher:
-        return higher if r.overtrump else trumps
-    return hand if r.undertrump == FREE_UNDERTRUMP else trumps
+        over_partner = beating if beating else trumps
+        under_rule = plain | over_partner if r.partner_winning == PARTNER_OVERTRUMP else plain
+        free = under_rule if plain else over_partner
+    else:
+        free = hand
+    void = free if partner_best else ruff
+    void = void if trumps else hand
+    must = over if over else follow
+    legal = must if follow else void
+    return hand if led < 0 else legal
 
 
 @kernel
@@ -55,30 +54,25 @@ def denied_cards(card, led, best, partner_best, strain, rules):
     Invariant: for every hand with `card` in it, `card` is in `legal_cards(hand, …)` exactly when the hand and
     this set are disjoint; every duty of rules 4 binds through the presence of single cards.
     """
-    if led < 0:
-        return 0
-    if card >> 3 == led:
-        higher = HIGHER[strain, best] & MUST_BEAT[strain, led]
-        return 0 if (higher >> card) & 1 else higher
-    denied = SUIT_MASK[led]
+    r = rules[0]
+    suit = led & 3
+    higher = HIGHER[strain, best] & MUST_BEAT[strain, suit]
+    following = 0 if (higher >> card) & 1 else higher
     trumps = TRUMP_MASK[strain]
-    if trumps & ~denied == 0:  # trump led, or none to ruff with
-        return denied
     beating = BEATING[strain, best]
     is_trump = (trumps >> card) & 1
     unbeaten = 0 if (beating >> card) & 1 else beating
-    r = rules[0]
-    if partner_best:
-        if r.partner_winning == PARTNER_FREE or not is_trump:
-            return denied
-        if r.partner_winning != PARTNER_OVERTRUMP:
-            denied |= ~trumps & ALL_CARDS
-        return denied | unbeaten
-    if is_trump:
-        return denied | unbeaten if r.overtrump else denied
-    if r.undertrump == FREE_UNDERTRUMP:
-        return denied | beating
-    return denied | trumps
+    as_trump = unbeaten if r.overtrump else 0
+    as_plain = beating if r.undertrump == FREE_UNDERTRUMP else trumps
+    against = as_trump if is_trump else as_plain
+    if r.partner_winning != PARTNER_FREE:
+        barred = 0 if r.partner_winning == PARTNER_OVERTRUMP else ~trumps & ALL_CARDS
+        beside = barred | unbeaten if is_trump else 0
+    else:
+        beside = 0
+    void = SUIT_MASK[suit] | (beside if partner_best else against)
+    denied = following if card >> 3 == suit else void
+    return 0 if led < 0 else denied
 
 
 @kernel
@@ -86,7 +80,6 @@ def trick_in_progress(states, i):
     """`(led, best, partner_best)` for the seat to act, as `legal_cards` wants them; led is -1 for a lead."""
     s = states[i]
     n = np.int64(s.n_cards)
-    if n & 3 == 0:
-        return -1, NO_CARD, False
-    led = np.int64(s.cards[n & ~3]) >> 3
-    return led, np.int64(s.best), np.int64(s.winner) == ((np.int64(s.turn) + 2) & 3)
+    led = np.int64(s.cards[n & 28]) >> 3
+    partner_best = np.int64(s.winner) == ((np.int64(s.turn) + 2) & 3)
+    return -1 if n & 3 == 0 else led, np.int64(s.best), partner_best
