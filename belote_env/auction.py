@@ -9,7 +9,6 @@ from belote_env.rules import choice
 from belote_env.state import (
     ANSWER,
     AUCTION,
-    BID,
     BID_ONE,
     BID_TWO,
     CAPOT_LEVEL,
@@ -74,6 +73,12 @@ def legal_auction_calls(states, i, rules):
 
 
 @kernel
+def bid_byte(seat, strain):
+    """An entry of `state.bids`."""
+    return np.uint64((1 << strain) | (seat << 6))
+
+
+@kernel
 def apply_auction_call(states, i, rules, action):
     """Enter a legal call of an auction or a legal answer. Returns True when the bidding is over."""
     s = states[i]
@@ -98,7 +103,7 @@ def apply_auction_call(states, i, rules, action):
         s.taker = seat
         s.strain = strain
         s.level = level
-        s.bids[level] = BID | seat << 3 | strain
+        s.bids[level >> 3] |= bid_byte(seat, strain) << np.uint64(8 * (level & 7))
     elif np.int64(s.taker) == NOBODY:
         return n == 4
     else:

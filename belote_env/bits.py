@@ -1,4 +1,4 @@
-"""Bit sets in registers: population count and lowest bit as one machine instruction each.
+"""Bit sets in registers: counted, searched and written out as bytes by a few machine instructions.
 
 Bit sets are int64; bit 63 may be set, the sign is only a bit.  With the JIT off plain Python does the same.
 """
@@ -18,6 +18,12 @@ if getattr(numba.config, "DISABLE_JIT", 0):
     def lowest_bit(bits: int) -> int:
         """Number of the lowest bit of a set that is not empty."""
         return (int(bits) & -int(bits)).bit_length() - 1
+
+    def store_bits(bits: int, out: Any, row: int, at: int) -> None:
+        """Write 32 bits as 32 bytes of 0 or 1, lowest first, to words `at` … `at + 3` of `out[row]`, (n, m) uint64."""
+        for k in range(4):
+            byte = (int(bits) >> (8 * k)) & 255
+            out[row, at + k] = sum((byte >> b & 1) << (8 * b) for b in range(8))
 
     def deposit(source: int, bits: int) -> int:
         """The bits of `source`, lowest first, put where `bits` are set (the PDEP instruction)."""
@@ -52,6 +58,22 @@ else:
             return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
         return types.int64(types.int64), generate
+
+    @intrinsic
+    def store_bits(context: Any, bits: Any, out: Any, row: Any, at: Any) -> Any:
+        """Write 32 bits as 32 bytes of 0 or 1, lowest first, to words `at` … `at + 3` of `out[row]`, (n, m) uint64."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            bits, out, row, at = arguments
+            array = context.make_array(signature.args[1])(context, builder, out)
+            columns = builder.extract_value(array.shape, 1)
+            word = builder.gep(array.data, [builder.add(builder.mul(row, columns), at)])
+            lanes = builder.bitcast(builder.trunc(bits, ir.IntType(32)), ir.VectorType(ir.IntType(1), 32))
+            wide = builder.zext(lanes, ir.VectorType(ir.IntType(8), 32))
+            builder.store(wide, builder.bitcast(word, wide.type.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, out, types.int64, types.int64), generate
 
     if llvmlite.binding.get_host_cpu_features().get("bmi2"):
 

@@ -100,8 +100,8 @@ def begin_deal(states, i, rules):
     s.trick_points = 0
     for k in range(MAX_CALLS):
         s.calls[k] = 0
-    for k in range(13):
-        s.bids[k] = 0
+    s.bids[0] = 0
+    s.bids[1] = 0
     s.coinche_by = NOBODY
     s.surcoinche_by = NOBODY
     for k in range(32):

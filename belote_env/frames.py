@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import kernel
+from belote_env.bits import store_bits
 from belote_env.cards import NO_CARD
 from belote_env.state import FIRST_CALL, PASS, PLAY
 
-#: Eight bits as eight bytes of 0 or 1, lowest bit first: one 64-bit store writes a byte of the layout.
-EXPAND = np.array([[b >> k & 1 for k in range(8)] for b in range(256)], np.uint8).view(np.uint64)[:, 0].copy()
 #: S H D C: slot k shows suit k. Two bits a slot.
 IDENTITY_FRAME = 0b11_10_01_00
 
 
-#: Words of a mask that hold cards, pass, coinche, surcoinche: all there is in play.
-PLAY_WORDS = 5
+def mask_words(n_actions: int) -> int:
+    """64-bit words of a row of masks: whole runs of 32 actions, two at least."""
+    return 4 * -(-n_actions // 32)
 
 
 @kernel
@@ -98,15 +98,6 @@ def permuted(cards, frame):
 
 
 @kernel
-def write_cards(cards, out, row, at):
-    """Four words of `out[row]`: a bit set of cards as bytes."""
-    out[row, at] = EXPAND[cards & 255]
-    out[row, at + 1] = EXPAND[(cards >> 8) & 255]
-    out[row, at + 2] = EXPAND[(cards >> 16) & 255]
-    out[row, at + 3] = EXPAND[(cards >> 24) & 255]
-
-
-@kernel
 def framed_calls(calls, frame):
     """Permute the strains of a run of six-bit call groups whose lowest bit is level 0, strain S."""
     framed = 0
@@ -123,8 +114,8 @@ def framed_calls(calls, frame):
 
 
 @kernel
-def write_mask(low, high, frame, out, row, words):
-    """Write the first words of a legal set (two 64-bit halves) in a frame to `out[row]`, a (n, words) uint64 view."""
+def write_mask(low, high, frame, out, row):
+    """Write a legal set (two 64-bit halves) in a frame as bytes to `out[row]`, (n, mask_words(n_actions)) uint64."""
     if frame != IDENTITY_FRAME:
         framed = permuted(low & 0xFFFFFFFF, frame)
         # calls 35.. cross bit 64 in the middle of level 4: split at a level, 35 + 24 = 59 and 59 + 54 = 113
@@ -132,12 +123,12 @@ def write_mask(low, high, frame, out, row, words):
         far = framed_calls(((low >> 59) & 31) | (high << 5), frame)
         high = far >> 5
         low = framed | (low & (7 << PASS)) | (near << FIRST_CALL) | ((far & 31) << 59)
-    for k in range(PLAY_WORDS):
-        out[row, k] = EXPAND[(low >> (8 * k)) & 255]
-    for k in range(PLAY_WORDS, min(8, words)):
-        out[row, k] = EXPAND[(low >> (8 * k)) & 255]
-    for k in range(8, words):
-        out[row, k] = EXPAND[(high >> (8 * (k - 8))) & 255]
+    store_bits(low, out, row, 0)
+    store_bits(low >> 32, out, row, 4)
+    if out.shape[1] > 8:
+        store_bits(high, out, row, 8)
+    if out.shape[1] > 12:
+        store_bits(high >> 32, out, row, 12)
 
 
 @kernel

@@ -19,7 +19,6 @@ from belote_env.engine import apply, begin_deal, begin_play, is_legal, legal_act
 from belote_env.rules import Rules
 from belote_env.state import (
     ANSWER,
-    BID,
     BID_ONE,
     COINCHE,
     DEAL_OVER,
@@ -215,7 +214,7 @@ def set_contract(states: States, rules: Rules, taker: int, strain: int, level: i
     s["turned"], s["dealt"], s["n_calls"] = NO_CARD, 32, 0
     s["taker"], s["strain"], s["level"], s["multiplier"] = taker, strain, level, multiplier
     if rules.bidding == "auction":
-        s["bids"][level] = BID | taker << 3 | strain
+        s["bids"][level // 8] = ((1 << strain) | (taker << 6)) << (8 * (level % 8))
     begin_play(states, 0, rules.packed)
 
 

@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import kernel
+from belote_env.bits import store_bits
 from belote_env.cards import ALL_CARDS, NO_CARD
 from belote_env.engine import legal_actions
 from belote_env.frames import (
-    EXPAND,
     IDENTITY_FRAME,
     canonical_frame,
+    mask_words,
     permuted,
     slots_of,
-    write_cards,
     write_mask,
 )
 from belote_env.knowledge import void_suits
-from belote_env.rules import Rules, choice
+from belote_env.rules import Rules
 from belote_env.state import (
     NOBODY,
     PLAY,
@@ -110,14 +110,8 @@ LAYOUT_DIGEST = hashlib.sha256(repr([(f.name, f.size, f.meaning) for f in LAYOUT
 
 _STEPS_POT, _SHIFT_POINTS = 40, 3
 
-BY_AUCTION = choice("bidding", "auction")
-_AT = OFFSETS
-_W_TURNED = _AT["turned_rank"] // 8
-_W_ACT = _AT["to_act"] // 8
-_W_POINTS = _AT["points_us"] // 8
-_W_DECLARATIONS = _AT["declarations"] // 8
-_W_AUCTION = _AT["auction"] // 8
-_W_RULES = _AT["rules"] // 8
+#: The lowest bit, and the lowest two, of each of eight bytes.
+_LOWEST, _LOWEST_TWO = 0x0101010101010101, 0x0303030303030303
 
 
 @kernel
@@ -133,14 +127,77 @@ def thermometer(value, size):
 
 
 @kernel
+def framed_bids(bids, viewer, frame):
+    """Eight bytes of `state.bids` with slots for suits and the bidder's place (me, next, partner, previous) on top."""
+    strains = bids & 0x3F3F3F3F3F3F3F3F
+    some = (((strains + 0x3F3F3F3F3F3F3F3F) >> 6) & _LOWEST) * 3  # in each byte with a bid
+    places = (((bids >> 6) & _LOWEST_TWO) + (4 - viewer) * _LOWEST) & some
+    if frame != IDENTITY_FRAME:
+        suits = strains
+        strains = suits & 0x3030303030303030
+        for slot in range(4):
+            strains |= ((suits >> ((frame >> (2 * slot)) & 3)) & _LOWEST) << slot
+    return strains | (places << 6)
+
+
+@kernel
 def seat_byte(first, second, viewer):
     """Two fields of me, next, partner, previous in one byte."""
     return relative(first, viewer) | (relative(second, viewer) << 4)
 
 
 @kernel
+def table_runs(states, i, viewer, slots, voids):
+    """Bits from `turned_rank` to `winner`, from `phase` to `declared_side`, and of `voids` and `pot`."""
+    s = states[i]
+    phase = np.int64(s.phase)
+    card = np.int64(s.turned)
+    taker = np.int64(s.taker)
+    strain = np.int64(s.strain)
+    turned, round_two = 0, 0
+    if card != NO_CARD:
+        turned = (1 << (card & 7)) | (256 << ((slots >> (3 * (card >> 3))) & 7))
+        if taker != NOBODY:
+            if (np.int64(s.hands[taker]) >> card) & 1:
+                turned |= relative(taker, viewer) << 12
+            round_two = 1 if np.int64(s.n_calls) > 4 else 0
+    turned |= seat_byte(np.int64(s.turn), np.int64(s.dealer), viewer) << 16
+    if phase == PLAY:
+        turned |= seat_byte(np.int64(s.leader), np.int64(s.winner), viewer) << 24
+    doubled = np.int64(s.multiplier) >> 1  # 1, 2, 4: none, coinche, surcoinche
+    doubled |= doubled >> 1
+    seats = ((1 << phase) & 31) | (round_two << 5) | (doubled << 6)
+    seats |= seat_byte(taker, np.int64(s.coinche_by), viewer) << 8
+    seats |= relative(np.int64(s.surcoinche_by), viewer) << 16
+    for suit in range(4):
+        if np.int64(s.belote_shown[suit]) > 0:
+            seats |= relative(np.int64(s.belote[suit]), viewer) << 20
+    seats |= (1 << (24 + ((slots >> (3 * strain)) & 7))) if strain >= 0 else 0
+    pot = np.int64(s.pot)
+    held = thermometer((pot + _STEPS_POT - 1) // _STEPS_POT, 4) if pot > 0 else 0
+    return turned, seats, voids | (held << 12)
+
+
+@kernel
+def count_runs(states, i, viewer, rules):
+    """Bits of `points_us` and `points_them`, and from `tricks_us` to `score_them`: all thermometers."""
+    s = states[i]
+    us, them = viewer & 1, 1 - (viewer & 1)
+    step = np.int64(rules[0].score_step)
+    points = thermometer(np.int64(s.points[us]) >> _SHIFT_POINTS, 20)
+    points |= thermometer(np.int64(s.points[them]) >> _SHIFT_POINTS, 20) << 20
+    counts = thermometer(np.int64(s.won[us]), 8) | (thermometer(np.int64(s.won[them]), 8) << 8)
+    counts |= thermometer((np.int64(s.scores[us]) * step) >> 40, 12) << 16
+    counts |= thermometer((np.int64(s.scores[them]) * step) >> 40, 12) << 28
+    return points, counts
+
+
+@kernel
 def observe(states, i, viewer, rules, frame, out, row):
-    """Write what `viewer` sees of `states[i]` to `out[row]`, a (n, WORDS) uint64 view of (n, SIZE) uint8 bits."""
+    """Write what `viewer` sees of `states[i]` to `out[row]`, a (n, WORDS) uint64 view of (n, SIZE) uint8 bits.
+
+    Every run of 32 bits of the layout is put together in a register and stored once.
+    """
     s = states[i]
     after, partner, before = (viewer + 1) & 3, (viewer + 2) & 3, (viewer + 3) & 3
     hand = permuted(np.int64(s.hands[viewer]), frame)
@@ -153,102 +210,41 @@ def observe(states, i, viewer, rules, frame, out, row):
     possible_1 = unseen & ~permuted(np.int64(s.barred[after]), frame)
     possible_2 = unseen & ~permuted(np.int64(s.barred[partner]), frame)
     possible_3 = unseen & ~permuted(np.int64(s.barred[before]), frame)
-    write_cards(hand, out, row, 0)
-    write_cards(mine, out, row, 4)
-    write_cards(theirs_1, out, row, 8)
-    write_cards(theirs_2, out, row, 12)
-    write_cards(theirs_3, out, row, 16)
+    store_bits(hand, out, row, 0)
+    store_bits(mine, out, row, 4)
+    store_bits(theirs_1, out, row, 8)
+    store_bits(theirs_2, out, row, 12)
+    store_bits(theirs_3, out, row, 16)
     n = np.int64(s.n_cards)
     on_table = n & 3
-    if on_table == 0:
-        for k in range(20, 32):
-            out[row, k] = 0
-    else:
-        leader = np.int64(s.leader)
-        for k in range(1, 4):
-            place = (viewer + k - leader) & 3
-            card = 1 << np.int64(s.cards[n - on_table + place]) if place < on_table else 0
-            write_cards(permuted(card, frame), out, row, 16 + 4 * k)
-    write_cards(permuted(np.int64(s.when[0]), frame), out, row, 32)
-    write_cards(permuted(np.int64(s.when[1]), frame), out, row, 36)
-    write_cards(permuted(np.int64(s.when[2]), frame), out, row, 40)
-    write_cards(possible_1, out, row, 44)
-    write_cards(possible_2, out, row, 48)
-    write_cards(possible_3, out, row, 52)
+    leader = np.int64(s.leader)
+    for k in range(1, 4):
+        place = (viewer + k - leader) & 3
+        card = 1 << np.int64(s.cards[(n - on_table + place) & 31])
+        store_bits(permuted(card if place < on_table else 0, frame), out, row, 16 + 4 * k)
+    store_bits(permuted(np.int64(s.when[0]), frame), out, row, 32)
+    store_bits(permuted(np.int64(s.when[1]), frame), out, row, 36)
+    store_bits(permuted(np.int64(s.when[2]), frame), out, row, 40)
+    store_bits(possible_1, out, row, 44)
+    store_bits(possible_2, out, row, 48)
+    store_bits(possible_3, out, row, 52)
     voids = void_suits(possible_1) | (void_suits(possible_2) << 4) | (void_suits(possible_3) << 8)
     slots = slots_of(frame)
-    write_table(states, i, viewer, slots, voids, out, row)
-    write_counts(states, i, viewer, rules, out, row)
-    if rules[0].bidding == BY_AUCTION:
-        for level in range(13):
-            bid = np.int64(s.bids[level])
-            place = ((bid >> 3) - viewer) & 3
-            shown = (1 << ((slots >> (3 * (bid & 7))) & 7)) | (place << 6)
-            out[row, _W_AUCTION + level] = EXPAND[shown & -(bid >> 7)]
-    else:
-        for level in range(13):
-            out[row, _W_AUCTION + level] = 0
+    turned, seats, held = table_runs(states, i, viewer, slots, voids)
+    points, counts = count_runs(states, i, viewer, rules)
+    store_bits(turned, out, row, 56)
+    store_bits(seats, out, row, 60)
+    store_bits(held | (points << 16), out, row, 64)
+    store_bits((points >> 16) | (counts << 24), out, row, 68)
+    store_bits(counts >> 8, out, row, 72)
+    low, high = framed_bids(np.int64(s.bids[0]), viewer, frame), framed_bids(np.int64(s.bids[1]), viewer, frame)
     bits = np.int64(rules[0].bits)
-    for k in range(4):
-        out[row, _W_RULES + k] = EXPAND[(bits >> (8 * k)) & 255]
-
-
-@kernel
-def write_table(states, i, viewer, slots, voids, out, row):
-    """The words from `turned_rank` to `pot`: who is where, and how the contract stands."""
-    s = states[i]
-    phase = np.int64(s.phase)
-    turned = np.int64(s.turned)
-    taker = np.int64(s.taker)
-    strain = np.int64(s.strain)
-    rank, place, round_two = 0, 0, 0
-    if turned != NO_CARD:
-        rank = 1 << (turned & 7)
-        place = 1 << ((slots >> (3 * (turned >> 3))) & 7)
-        if taker != NOBODY:
-            if (np.int64(s.hands[taker]) >> turned) & 1:
-                place |= relative(taker, viewer) << 4
-            round_two = 1 if np.int64(s.n_calls) > 4 else 0
-    phase_bit = (1 << phase) & 31
-    doubled = np.int64(s.multiplier) >> 1  # 1, 2, 4: none, coinche, surcoinche
-    doubled |= doubled >> 1
-    shown = 0
-    for suit in range(4):
-        if np.int64(s.belote_shown[suit]) > 0:
-            shown |= relative(np.int64(s.belote[suit]), viewer)
-    trick = seat_byte(np.int64(s.leader), np.int64(s.winner), viewer) if phase == PLAY else 0
-    pot = np.int64(s.pot)
-    held = thermometer((pot + _STEPS_POT - 1) // _STEPS_POT, 4) if pot > 0 else 0
-    out[row, _W_TURNED] = EXPAND[rank]
-    out[row, _W_TURNED + 1] = EXPAND[place]
-    out[row, _W_ACT] = EXPAND[seat_byte(np.int64(s.turn), np.int64(s.dealer), viewer)]
-    out[row, _W_ACT + 1] = EXPAND[trick]
-    out[row, _W_ACT + 2] = EXPAND[phase_bit | (round_two << 5) | (doubled << 6)]
-    out[row, _W_ACT + 3] = EXPAND[seat_byte(taker, np.int64(s.coinche_by), viewer)]
-    out[row, _W_ACT + 4] = EXPAND[relative(np.int64(s.surcoinche_by), viewer) | (shown << 4)]
-    out[row, _W_ACT + 5] = EXPAND[1 << ((slots >> (3 * strain)) & 7) if strain >= 0 else 0]
-    out[row, _W_ACT + 6] = EXPAND[voids & 255]
-    out[row, _W_ACT + 7] = EXPAND[(voids >> 8) | (held << 4)]
-
-
-@kernel
-def write_counts(states, i, viewer, rules, out, row):
-    """The words from `points_us` to `declarations`: all thermometers."""
-    s = states[i]
-    us, them = viewer & 1, 1 - (viewer & 1)
-    step = np.int64(rules[0].score_step)
-    points = thermometer(np.int64(s.points[us]) >> _SHIFT_POINTS, 20)
-    points |= thermometer(np.int64(s.points[them]) >> _SHIFT_POINTS, 20) << 20
-    scores = thermometer((np.int64(s.scores[us]) * step) >> 40, 12)
-    scores |= thermometer((np.int64(s.scores[them]) * step) >> 40, 12) << 12
-    for k in range(5):
-        out[row, _W_POINTS + k] = EXPAND[(points >> (8 * k)) & 255]
-    out[row, _W_POINTS + 5] = EXPAND[thermometer(np.int64(s.won[us]), 8)]
-    out[row, _W_POINTS + 6] = EXPAND[thermometer(np.int64(s.won[them]), 8)]
-    for k in range(3):
-        out[row, _W_POINTS + 7 + k] = EXPAND[(scores >> (8 * k)) & 255]
-    for k in range(3):
-        out[row, _W_DECLARATIONS + k] = 0
+    # three bytes of declarations, then the auction's thirteen
+    store_bits(low << 24, out, row, 76)
+    store_bits(low >> 8, out, row, 80)
+    store_bits(((low >> 40) & 0xFFFFFF) | (high << 24), out, row, 84)
+    store_bits(high >> 8, out, row, 88)
+    store_bits(bits, out, row, 92)
 
 
 @kernel
@@ -256,7 +252,7 @@ def observe_hidden(states, i, viewer, frame, out, row):
     """Write the hands of next, partner and previous to `out[row]`, a (n, HIDDEN_WORDS) uint64 view."""
     s = states[i]
     for k in range(1, 4):
-        write_cards(permuted(np.int64(s.hands[(viewer + k) & 3]), frame), out, row, 4 * k - 4)
+        store_bits(permuted(np.int64(s.hands[(viewer + k) & 3]), frame), out, row, 4 * k - 4)
 
 
 def varying_columns(rules: Rules) -> NDArray[np.int64]:
@@ -288,7 +284,7 @@ def _observe_many(states, seats, rules, canonical, observations, masks, frames):
         observe(states, i, seat, rules, frame, observations, i)
         if np.int64(states[i].turn) == seat:
             low, high = legal_actions(states, i, rules)
-            write_mask(low, high, frame, masks, i, masks.shape[1])
+            write_mask(low, high, frame, masks, i)
 
 
 def observe_batch(
@@ -309,7 +305,7 @@ def observe_batch(
     n = len(states)
     viewers = np.ascontiguousarray(seats, np.int64)
     observations = np.zeros((n, WORDS), np.uint64)
-    masks = np.zeros((n, -(-rules.n_actions // 8)), np.uint64)
+    masks = np.zeros((n, mask_words(rules.n_actions)), np.uint64)
     frames = np.zeros(n, np.int64)
     _observe_many(states, viewers, rules.packed, canonical, observations, masks, frames)
     flat = masks.view(np.int8).reshape(n, -1)[:, : rules.n_actions]

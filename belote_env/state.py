@@ -27,9 +27,8 @@ PENDING, FAILED, MADE, TIED = -1, 0, 1, 2
 OPEN, DRAWN = -1, 2
 
 NOBODY = -1
-#: Marks an entry of `bids`.
-BID = 128
-MAX_CALLS = 48
+#: Three passes, thirteen bids with two passes between, two passes, a coinche and two answers (rules 3.3, 3.4).
+MAX_CALLS = 45
 
 #: A state takes four cache lines.
 STATE_BYTES = 256
@@ -45,6 +44,7 @@ def _padded(fields: list[tuple[Any, ...]]) -> np.dtype[Any]:
 STATE = _padded(
     [
         ("seed", np.uint64),  # of the match; deal i depends on (seed, i) alone
+        ("bids", np.uint64, (2,)),  # a byte a level: bit of the strain, and the bidder's seat << 6; 0 without a bid
         ("hands", np.uint32, (4,)),  # cards held now
         ("played", np.uint32, (4,)),  # cards each seat has played in this deal
         ("barred", np.uint32, (4,)),  # cards everybody knows the seat not to hold (besides those played)
@@ -79,7 +79,6 @@ STATE = _padded(
         ("pack", np.uint8, (32,)),  # in dealing order
         ("calls", np.uint8, (MAX_CALLS,)),  # actions of the bidding in order
         ("cards", np.uint8, (32,)),  # cards in order of play
-        ("bids", np.uint8, (13,)),  # by level: BID | seat << 3 | strain of the bid; 0 where there was none
         ("coinche_by", np.int8),  # seat; NOBODY
         ("surcoinche_by", np.int8),  # seat; NOBODY
     ]

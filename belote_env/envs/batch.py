@@ -5,7 +5,7 @@ import numpy as np
 from belote_env._jit import kernel
 from belote_env.bits import lowest_bit
 from belote_env.engine import apply, begin_deal, below, is_legal, legal_actions, new_match, next_deal, shuffle, word
-from belote_env.frames import IDENTITY_FRAME, PLAY_WORDS, canonical_frame, real_action, write_mask
+from belote_env.frames import IDENTITY_FRAME, canonical_frame, real_action, write_mask
 from belote_env.observation import WORDS, observe, observe_hidden
 from belote_env.rules import choice
 from belote_env.state import DEAL_OVER, MATCH_OVER
@@ -91,6 +91,16 @@ def only_action(low, high):
 
 
 @kernel
+def write(states, i, rules, seat, low, high, frame, observations, hidden, masks):
+    """Write those buffers that are kept."""
+    if observations.shape[0] > 0:
+        observe(states, i, seat, rules, frame, observations, i)
+    if hidden.shape[0] > 0:
+        observe_hidden(states, i, seat, frame, hidden, i)
+    write_mask(low, high, frame, masks, i)
+
+
+@kernel
 def show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks):
     """Write the buffers of a table for the seat to act (seat 0 when nobody is)."""
     s = states[i]
@@ -99,16 +109,14 @@ def show(states, i, rules, canonical, legal, frames, seats, observations, hidden
         seat = np.int64(0)
     low, high = legal_actions(states, i, rules)
     frame = canonical_frame(states, i, seat) if canonical else IDENTITY_FRAME
-    beyond = (low | legal[i, 0]) >> (8 * PLAY_WORDS) | high | legal[i, 1]  # calls that are, or were, in the mask
     legal[i, 0] = low
     legal[i, 1] = high
     frames[i] = frame
     seats[i] = seat
-    if observations.shape[0] > 0:
-        observe(states, i, seat, rules, frame, observations, i)
-    if hidden.shape[0] > 0:
-        observe_hidden(states, i, seat, frame, hidden, i)
-    write_mask(low, high, frame, masks, i, masks.shape[1] if beyond else PLAY_WORDS)
+    if canonical:
+        write(states, i, rules, seat, low, high, frame, observations, hidden, masks)
+    else:  # compiled apart: with a constant frame nothing is permuted
+        write(states, i, rules, seat, low, high, IDENTITY_FRAME, observations, hidden, masks)
 
 
 @kernel
@@ -133,7 +141,6 @@ def begin_tables(
     """Start the current episode of tables lo..hi-1 and show them. A first call is never forced: one may pass."""
     for i in range(lo, hi):
         start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
-        legal[i, 0] = -1  # whatever the mask held is written over
         show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks)
 
 
@@ -172,7 +179,7 @@ def show_table(states, rules, out):
     seat = np.int64(states[0].turn)
     low, high = legal_actions(states, 0, rules)
     observe(states, 0, max(seat, 0), rules, IDENTITY_FRAME, out, 0)
-    write_mask(low, high, IDENTITY_FRAME, out[:, WORDS:], 0, out.shape[1] - WORDS)
+    write_mask(low, high, IDENTITY_FRAME, out[:, WORDS:], 0)
     return seat
 
 

@@ -27,7 +27,7 @@ from pettingzoo import AECEnv
 
 from belote_env.envs.batch import ILLEGAL, OVER, begin_table, show_table, step_table
 from belote_env.envs.vector import check_episode
-from belote_env.frames import IDENTITY_FRAME
+from belote_env.frames import IDENTITY_FRAME, mask_words
 from belote_env.game import Game
 from belote_env.notation import action_name, legal_numbers, parse_position, position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, SIZE, STATE_SIZE, WORDS, observe, observe_hidden
@@ -123,7 +123,7 @@ class raw_env(AECEnv):
         self._seed: np.uint64 | None = None
         self._number = -1
         self._states = new_states(1)
-        self._out = np.zeros((1, WORDS + -(-self._n // 8)), np.uint64)
+        self._out = np.zeros((1, WORDS + mask_words(self._n)), np.uint64)
         self._bind()
         spaces = [self._new_space() for _ in AGENTS]
         self.observation_spaces = dict(zip(AGENTS, spaces, strict=True))

@@ -14,6 +14,7 @@ from belote_env.envs.batch import (
     first_illegal,
     step_tables,
 )
+from belote_env.frames import mask_words
 from belote_env.notation import position_text
 from belote_env.observation import HIDDEN_SIZE, SIZE
 from belote_env.rules import Rules, as_rules
@@ -94,7 +95,7 @@ class SelfPlayVector:
         self._frames = np.zeros(num_envs, np.int64)
         self._numbers = np.zeros(num_envs, np.int64)
         self.observations, self._observation_words = _words(num_envs if observe else 0, SIZE)
-        padded, self._mask_words = _words(num_envs, -(-self.num_actions // 8) * 8)
+        padded, self._mask_words = _words(num_envs, 8 * mask_words(self.num_actions))
         self.action_mask = padded.view(np.int8)[:, : self.num_actions]
         self.hidden, self._hidden_words = _words(num_envs if hidden else 0, HIDDEN_SIZE)
         self.seat = np.zeros(num_envs, np.int8)
