@@ -72,12 +72,12 @@ def test_reset_repeats_the_seed():
 
 
 def test_shapes_and_strides():
-    """Rows of the mask are padded to whole words; what is seen of them is exactly the action space."""
+    """Rows of the mask are padded to whole runs of 32 actions; what is seen of them is exactly the action space."""
     for table in TABLES:
         vector = SelfPlayVector(6, rules=table, hidden=True)
         n = vector.num_actions
         assert (vector.action_mask.shape, vector.action_mask.dtype) == ((6, n), np.int8)
-        assert vector.action_mask.strides == (-(-n // 8) * 8, 1)
+        assert vector.action_mask.strides == (-(-n // 32) * 32, 1)
         assert (vector.observations.shape, vector.observations.dtype) == ((6, SIZE), np.uint8)
         assert vector.observations.flags.c_contiguous
         assert (vector.hidden.shape, vector.hidden.dtype) == ((6, HIDDEN_SIZE), np.uint8)
