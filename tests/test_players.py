@@ -160,12 +160,14 @@ def auction(hand: str, calls: str = "") -> Game:
     return game
 
 
-def test_bids_by_strength_and_leaves_the_partner_alone():
+def test_bids_by_strength_and_raises_the_partner_once():
     strong, weak = "JH 9H AH 10H AS 10S AC 7D", "7H 8H 9S QS 7D QD 8C KC"
     bid = choice(auction(strong))
     assert bid.endswith("H") and int(bid[:-1]) >= 120
     assert choice(auction(weak)) == "pass"
-    assert choice(auction(strong, "pass pass 80S pass")) == "pass"
+    assert choice(auction(strong, "pass pass 80S pass")) == "90S"
+    assert choice(auction(weak, "pass pass 80S pass")) == "pass"
+    assert choice(auction(strong, "100H pass 110H pass")) == "pass"
 
 
 def test_doubles_a_bid_in_its_own_strength():

@@ -28,12 +28,15 @@ from belote_env.cards import (
 from belote_env.engine import legal_actions
 from belote_env.knowledge import possible_cards, unseen_cards
 from belote_env.players.player import Actions, Player, States
-from belote_env.state import AUCTION, BID_ONE, CAPOT_LEVEL, COINCHE, FIRST_CALL, NOBODY, PASS, PLAY, VALUES
+from belote_env.state import AUCTION, BID_ONE, CAPOT_LEVEL, COINCHE, FIRST_CALL, PASS, PLAY, VALUES
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """What the heuristic weighs with; all in card points.  The values won duplicate matches at `classic`.
+    """What the heuristic weighs with; all in card points.
+
+    The values won duplicate matches at `classic`, those of auctions at `contree`.  They are a yardstick: a measured
+    result names this player, so they stay as they are; a better player gets another name.
 
     Taking: the sum of the `trump_…`, `length` and `side_…` terms over the hand and the turned card against
     `take_one` or `take_two`; lower thresholds make a bold player, higher ones a timid player.
@@ -43,10 +46,13 @@ class Parameters:
     #: what a hand must be worth to take in round one, or to name another suit in round two.
     take_one: float = 45.5
     take_two: float = 43.0
-    #: in auctions: a hand bids this much and so much for each point it is worth with its best suit as trump; it doubles
+    #: in auctions: a hand bids this much and so much for each point it is worth with its best suit as trump; it raises
+    #: the partner's bid once, by so much for each point above a base that it is worth in the partner's suit; it doubles
     #: when it is worth `coinche` or more with the other side's strain as trump.
     bid_base: float = 30.0
     bid_slope: float = 1.0
+    raise_base: float = 30.0
+    raise_slope: float = 1.0
     coinche: float = 70.0
     #: worth of trumps by rank, 7 8 9 J Q K 10 A, and of K and Q together above their own.
     trump_rank: tuple[float, ...] = (4.0, 4.0, 19.0, 32.0, 9.5, 6.0, 8.0, 10.0)
@@ -120,14 +126,39 @@ def hand_worth(cards, suit, p):
 
 
 @kernel
+def highest_call(low, high, suit, reach):
+    """The highest legal call below capot in a suit whose value is at most `reach`, else a pass."""
+    for level in range(CAPOT_LEVEL - 1, -1, -1):
+        call = FIRST_CALL + 6 * level + suit
+        if VALUES[level] <= reach and ((low >> call) & 1 if call < 64 else (high >> (call - 64)) & 1):
+            return call
+    return PASS
+
+
+@kernel
+def has_bid(states, i, seat):
+    """Whether a seat has bid in the auction of this deal."""
+    s = states[i]
+    for k in range((seat - np.int64(s.dealer) - 1) & 3, np.int64(s.n_calls), 4):
+        if np.int64(s.calls[k]) >= FIRST_CALL:
+            return True
+    return False
+
+
+@kernel
 def choose_bid(states, i, seat, low, high, p):
-    """Bid what the best suit is worth, double a bid in one's own strength, never raise the partner (rules 3.3, 3.4)."""
+    """Bid what the best suit is worth, raise the partner once, double a bid in one's own strength (rules 3.3, 3.4)."""
     s = states[i]
     hand = np.int64(s.hands[seat])
     taker = np.int64(s.taker)
-    if np.int64(s.phase) != AUCTION or (taker != NOBODY and (taker ^ seat) & 1 == 0):
-        return PASS
     strain = np.int64(s.strain)
+    if np.int64(s.phase) != AUCTION or taker == seat:
+        return PASS
+    if taker == (seat + 2) & 3:
+        if strain > 3 or has_bid(states, i, seat):
+            return PASS
+        more = p[0].raise_slope * (hand_worth(hand, strain, p) - p[0].raise_base)
+        return highest_call(low, high, strain, VALUES[s.level] + more)
     if (low >> COINCHE) & 1 and strain < 4 and hand_worth(hand, strain, p) >= p[0].coinche:
         return COINCHE
     best, suit = -1e9, 0
@@ -135,12 +166,7 @@ def choose_bid(states, i, seat, low, high, p):
         worth = hand_worth(hand, candidate, p)
         if worth > best:
             best, suit = worth, candidate
-    reach = p[0].bid_base + p[0].bid_slope * best
-    for level in range(CAPOT_LEVEL - 1, -1, -1):
-        call = FIRST_CALL + 6 * level + suit
-        if VALUES[level] <= reach and ((low >> call) & 1 if call < 64 else (high >> (call - 64)) & 1):
-            return call
-    return PASS
+    return highest_call(low, high, suit, p[0].bid_base + p[0].bid_slope * best)
 
 
 @kernel
