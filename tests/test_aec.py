@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import random
+import re
 import subprocess
 import sys
 import warnings
@@ -530,3 +531,12 @@ def test_rendering_without_a_mode_warns():
     env.reset()
     with pytest.warns(UserWarning, match="render_mode"):
         assert env.render() is None
+
+
+@pytest.mark.parametrize(("direction", "order"), [("clockwise", "2130"), ("anticlockwise", "2310")])
+def test_the_picture_seats_the_players_in_the_direction_of_play(direction, order):
+    """rules 2.1: the direction decides where a seat is drawn, and nothing else."""
+    env = belote_v0.env(rules=Rules.preset("classic", direction=direction), render_mode="ansi")
+    env.reset(seed=3)
+    text = env.render()
+    assert "".join(re.findall(r"player_(\d)  ", text)) == order

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import referee as slow
-from twin import compare, compare_end, play_both, trump_heavy
+from twin import compare, compare_end, play_both, play_matches, trump_heavy
 
 from belote_env.cards import CARD_NAMES, POINTS, parse_card
 from belote_env.engine import below, word
@@ -113,6 +113,13 @@ DIRECTED = {
         "JH 7D QH 7S",
     ),
 }
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_referee_agrees_over_whole_matches(table):
+    rules, settings = TABLES[table]
+    assert play_matches(rules, settings, 30, seed=7, choose=trump_heavy) >= 30
+    assert play_matches(rules, settings, 10, seed=8) >= 10
 
 
 @pytest.mark.parametrize("table", TABLES)

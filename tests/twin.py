@@ -2,10 +2,11 @@
 
 import random
 
+import numpy as np
 import referee as slow
 
 from belote_env.cards import CARD_NAMES, cards_of
-from belote_env.engine import apply, begin_deal
+from belote_env.engine import apply, begin_deal, new_match, next_deal
 from belote_env.knowledge import possible_cards
 from belote_env.notation import legal_numbers, position_text
 from belote_env.rules import Rules
@@ -123,3 +124,28 @@ def trump_heavy(game, legal: list[int], rng: random.Random) -> int:
             fewest = min(suits.count(x) for x in suits)
             return rng.choice([c for c in plain if suits.count(c // 8) == fewest])
     return rng.choice(legal)
+
+
+def play_matches(rules: Rules, settings, matches: int, seed: int, choose=None) -> int:
+    """Whole matches as the engine deals them, each deal through both; returns the number of deals."""
+    rng = random.Random(seed)
+    deals = 0
+    states = new_states(1)
+    for _ in range(matches):
+        new_match(states, 0, rules.packed, np.uint64(rng.randrange(2**64)))
+        while True:
+            s = states[0]
+            pack = [CARD_NAMES[c] for c in s["pack"]]
+            scores, pot = tuple(map(int, s["scores"])), int(s["pot"])
+            game = slow.Referee(settings, pack, int(s["dealer"]), scores=scores, pot=pot)
+            while game.phase != "over":
+                action = (choose or random_choice)(game, compare(states, rules, game, False), rng)
+                apply(states, 0, rules.packed, action)
+                game.apply(action)
+            compare_end(states, rules, game)
+            deals += 1
+            if game.match_over() != "continue":
+                break
+            next_deal(states, 0, rules.packed)
+            assert states[0]["dealer"] == game.next_dealer, position_text(states, 0, rules)
+    return deals

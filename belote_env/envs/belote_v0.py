@@ -378,15 +378,21 @@ def env(**kwargs: Any) -> raw_env:
 
 
 def table_text(game: Game) -> str:
-    """A table in a few lines of plain text: all four hands, the trick (or the last one), points and scores."""
+    """A table in a few lines of plain text: all four hands, the trick (or the last one), points and scores.
+
+    Player 0 sits below; the next one sits on the left where the turn passes clockwise, else on the right (rules 2.1).
+    """
     lines = [f"{game.phase}, dealer {AGENTS[game.dealer]}" + (f", turned {game.turned}" if game.turned else "")]
     if game.contract is not None:
         taker, strain, value, multiplier = game.contract
         bid = "" if value is None else str(value)
         lines.append(f"contract {bid}{strain} by {AGENTS[taker]}" + (f" ×{multiplier}" if multiplier > 1 else ""))
-    for seat, agent in enumerate(AGENTS):
-        mark = ">" if seat == game.turn else " "
-        lines.append(f"{mark} {agent}  {' '.join(game.hand(seat))}".rstrip())
+    seats = [
+        f"{'>' if seat == game.turn else ' '} {agent}  {' '.join(game.hand(seat))}".rstrip()
+        for seat, agent in enumerate(AGENTS)
+    ]
+    left, right = (1, 3) if game.rules.direction == "clockwise" else (3, 1)
+    lines += [" " * 20 + seats[2], f"{seats[left]:<40}{seats[right]}", " " * 20 + seats[0]]
     played = [(event.seat, event.name) for event in game.events() if event.action < 32]
     title, trick = ("trick", game.trick) if game.trick else ("last trick", played[-4:])
     if trick:
