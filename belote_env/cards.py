@@ -62,8 +62,10 @@ def _higher(card: int, strain: int) -> int:
 
 #: (6, 32) points of a card under a strain.
 POINTS = np.array([[_points(c, s) for c in range(32)] for s in range(6)], np.int64)
-#: (6, 4, 32) strength of a card under a strain when a suit was led; the highest in a trick wins it.
-STRENGTH = np.array([[[_strength(c, s, led) for c in range(32)] for led in range(4)] for s in range(6)], np.int64)
+#: (6, 4, 33) strength of a card under a strain when a suit was led; the highest in a trick wins it, any beats no card.
+STRENGTH = np.array(
+    [[[_strength(c, s, led) for c in range(32)] + [-1] for led in range(4)] for s in range(6)], np.int64
+)
 #: (6, 33) bit set of the stronger cards of the card's own suit; none above no card.
 HIGHER = np.array([[_higher(c, s) for c in range(32)] + [0] for s in range(6)], np.int64)
 #: (4,) bit set of a suit.

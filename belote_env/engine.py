@@ -266,8 +266,8 @@ def play_card(states, i, rules, card):
     s.n_cards = n + 1
     if (BELOTE_CARDS[strain] >> card) & 1:
         note_belote(states, i, rules, seat, card)
-    suit = led & 3
-    takes = led < 0 or STRENGTH[strain, suit, card] > STRENGTH[strain, suit, best]
+    suit = card >> 3 if led < 0 else led
+    takes = STRENGTH[strain, suit, card] > STRENGTH[strain, suit, best]  # a lead beats no card
     winner = seat if takes else np.int64(s.winner)
     points = np.int64(s.trick_points) + POINTS[strain, card]
     # the last card of a trick: values first, choices last, as in `tricks.legal_cards`
