@@ -21,13 +21,19 @@ from belote_env.engine import apply, is_legal, next_deal
 from belote_env.envs.batch import EPISODES, MATCH, start_episode
 from belote_env.notation import action_name, legal_numbers, position_text
 from belote_env.players import Player, as_player
+from belote_env.players.player import action_number
 from belote_env.rules import Rules, as_rules
+from belote_env.rulings import shown, whole_number
 from belote_env.state import DEAL_OVER, DRAWN, MADE, MATCH_OVER, NOBODY, TIED, new_states
 
 #: Two-sided 95 % point of the normal distribution.
 Z = 1.959964
 #: Pairs that are on the tables at a time; results do not depend on it.
 PAIRS_AT_ONCE = 4096
+#: The state numbers deals with 32 bits.
+MOST_PAIRS = 2**31 - 1
+#: A match that has no winner after so many deals is stopped; players who always pass would play on for ever.
+MOST_DEALS = 1000
 
 
 @dataclass
@@ -62,6 +68,7 @@ class MatchResult:
         mean: a's score less b's, per deal; `interval`: half-width of its 95 % interval.
         pairs: played; `wins`, `losses`, `ties` of them for a, by score difference (`episode="match"`: by matches won).
         deals: that were dealt, over both halves of all pairs; `all_pass` of them without a taker.
+        unfinished: matches of all pairs, two a pair, that were stopped after `MOST_DEALS` deals; they count as draws.
         win_rate: share of matches won by a, draws counting half, with `win_interval`; None for single deals.
         differences: (pairs,) a's score less b's per deal in each pair; not part of `to_dict`.
     """
@@ -78,6 +85,7 @@ class MatchResult:
     losses: int
     ties: int
     all_pass: int
+    unfinished: int
     a: Tally
     b: Tally
     win_rate: float | None = None
@@ -99,9 +107,10 @@ class MatchResult:
     def table(self) -> Table:
         """The result as a table for the terminal."""
         unit = "match" if self.episode == "match" else "deal"
+        stopped = f"; {self.unfinished:,} matches stopped after {MOST_DEALS:,} deals" if self.unfinished else ""
         table = Table(
             title=f"{self.a.name} – {self.b.name}: {self.rules}, {self.pairs:,} duplicate pairs",
-            caption=f"seed {self.seed}; all passed in {self.all_pass / self.deals:.1%} of {self.deals:,} deals",
+            caption=f"seed {self.seed}; all passed in {self.all_pass / self.deals:.1%} of {self.deals:,} deals{stopped}",
         )
         table.add_column("")
         table.add_column(self.a.name, justify="right")
@@ -156,25 +165,23 @@ def play_match(
     Args:
         a, b: players, names of players, or functions `(observation, mask) -> action`.
         rules: `Rules` or a preset's name.
-        deals: number of duplicate pairs, at least 2.
-        episode: "deal": pairs of single deals; "match": pairs of whole matches.
+        deals: number of duplicate pairs, 2..2**31-1.
+        episode: "deal": pairs of single deals; "match": pairs of whole matches, each a draw if it has no end after
+            `MOST_DEALS` deals.
         seed: 0..2**64-1; deal i depends on (seed, i) alone.
         progress: show a progress bar.
         pairs_at_once: pairs on the tables at a time; the result does not depend on it where the
             players' actions depend on the position alone.
 
     Raises:
-        ValueError: an argument out of range, or a player that acts illegally.
+        ValueError: an argument out of range, or a player whose answer is no action or not a legal one.
     """
     table, players = as_rules(rules), (as_player(a), as_player(b))
     if episode not in EPISODES:
         raise ValueError(f"episode={episode!r} is not one of {', '.join(map(repr, EPISODES))}")
-    if deals < 2:
-        raise ValueError(f"deals={deals}: at least 2 pairs are needed for an interval")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed={seed}: 0 to 2**64 - 1 is needed")
-    if pairs_at_once < 1:
-        raise ValueError(f"pairs_at_once={pairs_at_once}: at least 1 is needed")
+    deals = whole_number("deals", deals, 2, MOST_PAIRS)  # two at least for an interval
+    seed = whole_number("seed", seed, 0, 2**64 - 1)
+    pairs_at_once = whole_number("pairs_at_once", pairs_at_once, 1, MOST_PAIRS)
     for player in players:
         player.start(table)
     arena = _Arena(table, players, EPISODES.index(episode), seed, deals)
@@ -195,7 +202,7 @@ class _Arena:
         self.points = np.zeros(pairs, np.int64)  # a's less b's, both halves
         self.dealt = np.zeros(pairs, np.int64)  # deals, both halves
         self.won = np.zeros(pairs, np.int64)  # matches a won less those b won
-        self.all_pass = 0
+        self.all_pass = self.unfinished = 0
 
     def play(self, first: int, count: int) -> None:
         """Play pairs first .. first + count - 1 to their ends."""
@@ -212,6 +219,9 @@ class _Arena:
                 ended = open_rows[over]
                 self._count(states, ended, first)
                 goes_on = (states["phase"][ended] != MATCH_OVER) & (self.episode == MATCH)
+                stopped = goes_on & (states["deal"][ended] >= MOST_DEALS - 1)
+                self.unfinished += int(stopped.sum())
+                goes_on &= ~stopped
                 _deal_rows(states, ended[goes_on], self.rules.packed)
                 open_rows = np.concatenate([open_rows[~over], ended[goes_on]])
 
@@ -219,18 +229,15 @@ class _Arena:
         if not len(rows):
             return
         player, tally = self.players[who], self.tallies[who]
-        shown = states[rows]  # a copy: no player can change the tables
+        copies = states[rows]  # no player can change the tables
         start = time.process_time()
-        actions = np.asarray(player.act(shown, seats))
+        answer = player.act(copies, seats)
         if tally.decisions:  # the first call may compile
             tally.cpu_seconds += time.process_time() - start
             tally.timed += len(rows)
         tally.decisions += len(rows)
-        if actions.shape != rows.shape or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"{player.name} must return {len(rows)} integers, not {actions.dtype} of shape {actions.shape}"
-            )
-        bad = _apply_rows(states, rows, self.rules.packed, actions.astype(np.int64))
+        actions = self._numbers(player, answer, states, rows)
+        bad = _apply_rows(states, rows, self.rules.packed, actions)
         if bad >= 0:
             at, phase = int(rows[bad]), int(states["phase"][rows[bad]])
             legal = ", ".join(action_name(n, phase, self.rules.bidding) for n in legal_numbers(states, at, self.rules))
@@ -238,6 +245,32 @@ class _Arena:
                 f"{player.name} played {actions[bad]}, which is not legal for seat {seats[bad]}: legal are {legal}; "
                 f"position: {position_text(states, at, self.rules)}"
             )
+
+    def _numbers(self, player: Player, answer: Any, states: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What a player answered as (n,) int64.
+
+        Raises:
+            ValueError: it is not an integer of 64 bits for each position.
+        """
+        try:
+            actions = np.asarray(answer)
+        except Exception:  # rows of different lengths, a tensor on another device
+            actions = np.asarray(None)
+        if actions.shape != rows.shape:
+            bad = 0
+            wrong = f"{actions.dtype} of shape {actions.shape}" if isinstance(answer, np.ndarray) else shown(answer)
+        elif actions.dtype.kind == "i":
+            return actions.astype(np.int64)
+        else:
+            numbers = [action_number(action) for action in actions]
+            if None not in numbers:
+                return np.array(numbers, np.int64)
+            bad = numbers.index(None)
+            wrong = f"{shown(actions[bad])} for seat {states['turn'][rows[bad]]}"
+        raise ValueError(
+            f"{player.name} must return {len(rows)} integers, not {wrong}; "
+            f"position: {position_text(states, int(rows[bad]), self.rules)}"
+        )
 
     def _count(self, states: NDArray[Any], rows: NDArray[np.int64], first: int) -> None:
         """Enter deals that have ended."""
@@ -277,6 +310,7 @@ class _Arena:
             losses=int((decides < 0).sum()),
             ties=int((decides == 0).sum()),
             all_pass=self.all_pass,
+            unfinished=self.unfinished,
             a=self.tallies[0],
             b=self.tallies[1],
             win_rate=0.5 + float(self.won.mean()) / 4 if whole else None,

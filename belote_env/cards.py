@@ -100,7 +100,7 @@ def parse_card(text: str) -> int:
         ValueError: not one of the 32 names.
     """
     try:
-        return _CARD_BY_NAME[text.upper()]
+        return _CARD_BY_NAME[text.upper() if text.isascii() else text]
     except (KeyError, AttributeError):
         raise ValueError(f"{text!r} is not a card: a rank of 7 8 9 10 J Q K A, then a suit of S H D C") from None
 
@@ -124,6 +124,8 @@ def split_cards(text: str) -> list[int]:
     Raises:
         ValueError: anything that is not a card name is left over.
     """
+    if not text.isascii():  # other alphabets have letters that upper case turns into ours
+        raise ValueError(f"{text!r} is not a list of cards")
     rest = _SPLIT.sub("", text.upper())
     if rest.strip(" ,"):
         raise ValueError(f"{text!r} is not a list of cards: {rest.strip()!r} is left over")

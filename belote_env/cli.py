@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.markdown import Markdown
 
 import belote_env
-from belote_env.arena import play_match
+from belote_env.arena import MOST_PAIRS, play_match
 from belote_env.notation import parse_value
 from belote_env.players import PLAYERS, make_player
 from belote_env.rules import PRESETS, Rules
+from belote_env.rulings import shown
 from belote_env.sheet import rule_line, rule_sheet
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -53,8 +54,8 @@ def evaluate(
         raise ValueError(f"--json {json}: a file in a folder that exists is needed")
     players = make_player(a), make_player(b)
     table = Rules.preset(rules)
-    if pairs < 2:
-        raise ValueError(f"--pairs {pairs}: at least 2 are needed for an interval")
+    if not 2 <= pairs <= MOST_PAIRS:
+        raise ValueError(f"--pairs {shown(pairs)}: at least 2 are needed for an interval, at most {MOST_PAIRS}")
     result = play_match(*players, table, deals=pairs, episode=episode, seed=seed, progress=sys.stderr.isatty())
     Console().print(result.table())
     if json is not None:
@@ -129,6 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     except (ValueError, OSError) as error:
         print(f"belote: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except MemoryError:
+        print("belote: there is not enough memory for this, fewer --pairs need less", file=sys.stderr)
         return BAD_INPUT
     except Exception as error:
         message = getattr(error, "format_message", None)  # click's own, which newer typers carry under another name

@@ -25,6 +25,8 @@ from belote_env.tricks import denied_cards, legal_cards, trick_in_progress
 
 SAME_DEALER = choice("all_pass", "same_dealer")
 EACH_SUIT = choice("all_trump_belote", "each_suit")
+LOST = choice("belote_on_failure", "lost")
+TO_WINNER = choice("belote_doubled", "winner")
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -183,10 +185,14 @@ def begin_play(states, i, rules):
 def side_waits(states, i, rules, side):
     """Rules 8.1: set in this deal or without a trick in it, and short of the target but for this deal's belote."""
     s = states[i]
+    r = rules[0]
     was_set = np.int64(s.made) == FAILED and (np.int64(s.taker) & 1) == side
     if not was_set and np.int64(s.won[side]) > 0:
         return False
-    return np.int64(s.scores[side]) - np.int64(s.belote_points[side]) < np.int64(rules[0].target)
+    # the loser's belote may have gone to the winner: then it is in no score of this side
+    gone = (was_set and r.belote_on_failure == LOST) or (np.int64(s.multiplier) > 1 and r.belote_doubled == TO_WINNER)
+    belote = 0 if gone else np.int64(s.belote_points[side])
+    return np.int64(s.scores[side]) - belote < np.int64(r.target)
 
 
 @kernel

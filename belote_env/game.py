@@ -61,7 +61,7 @@ class Game:
         self.rules = as_rules(rules)
         self._states = new_states(1)
         self._before: list[str] = []
-        new_match(self._states, 0, self.rules.packed, np.uint64(_checked_seed(seed)))
+        new_match(self._states, 0, self.rules.packed, np.uint64(checked_seed(seed)))
 
     # -- what stands on the table
 
@@ -350,7 +350,12 @@ class Game:
         return f"<Game {self.to_text()}>"
 
 
-def _checked_seed(seed: int | None) -> int:
+def checked_seed(seed: int | None) -> int:
+    """The seed, or a drawn one for None.
+
+    Raises:
+        ValueError: not an integer from 0 to 2**64 - 1.
+    """
     if seed is None:
         return secrets.randbits(63)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= int(seed) < 2**64:
@@ -366,7 +371,7 @@ def _checked_seat(seat: int) -> int:
 
 def _checked_action(action: int | str, states: NDArray[np.void], rules: Rules) -> int:
     if isinstance(action, int | np.integer) and not isinstance(action, bool):
-        return int(action)
+        return int(action) if 0 <= action < rules.n_actions else -1
     return parse_action(action, states, 0, rules)  # type: ignore[arg-type]
 
 

@@ -224,6 +224,8 @@ def parse_position(text: str) -> tuple[States, Rules]:
     Raises:
         ValueError: malformed text, or an action that is not legal where it stands.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"a position is a text, not {text!r}")
     words = text.split()
     if len(words) < 14 or tuple(words[1:13:2]) != _WORDS:
         raise ValueError(
@@ -231,14 +233,16 @@ def parse_position(text: str) -> tuple[States, Rules]:
         )
     rules = parse_rules(words[0])
     deal, dealer, scores, pot, seed, pack_text = words[2:13:2]
-    if not re.fullmatch(r"\d{1,5}-\d{1,5}", scores):
+    if not re.fullmatch(r"[0-9]{1,5}-[0-9]{1,5}", scores):
         raise ValueError(f"scores {scores!r} in a position must read A-B, such as 120-340")
     numbers = {
-        "deal": _integer("deal", deal, 2**31 - 1),
+        "deal": _integer("deal", deal, 2**31 - 2),
         "dealer": _integer("dealer", dealer, 3),
         "pot": _integer("pot", pot, 10_000),
         "seed": _integer("seed", seed, 2**64 - 1),
     }
+    if numbers["pot"] and rules.tie != "litige":
+        raise ValueError(f"pot {pot} in a position: {rules_text(rules)} has no litige")
     pack = split_cards(pack_text)
     if sorted(pack) != list(range(32)):
         raise ValueError(f"the pack of a position must hold each of the 32 cards once, not {len(pack)}: {pack_text!r}")
@@ -253,7 +257,7 @@ def parse_position(text: str) -> tuple[States, Rules]:
 
 
 def _integer(name: str, text: str, most: int) -> int:
-    if not text.isdigit() or int(text) > most:
+    if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) > most:
         raise ValueError(f"{name} {text!r} in a position must be 0 to {most}")
     return int(text)
 
@@ -320,6 +324,8 @@ def parse_match(text: str) -> tuple[list[str], States, Rules]:
     Raises:
         ValueError: no line, a malformed one, or a deal that does not follow from the one before.
     """
+    if not isinstance(text, str):
+        raise ValueError(f"a match is a text, not {text!r}")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         raise ValueError("the text of a match has at least one line")

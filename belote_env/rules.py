@@ -127,14 +127,16 @@ class Rules:
         return self.to_dict()
 
     @classmethod
-    def preset(cls, name: str, **fields: Any) -> "Rules":
+    def preset(cls, name: str, /, **fields: Any) -> "Rules":
         """A named table, with any field overridden.
 
         Raises:
             ValueError: unknown preset or field, or what `Rules` refuses.
         """
-        if name not in PRESETS:
+        if not isinstance(name, str) or name not in PRESETS:
             raise ValueError(f"{name!r} is not a preset; there are {', '.join(PRESETS)}")
+        if "name" in fields:
+            raise ValueError(f"name={fields['name']!r}: the name is the preset's, {name!r}")
         return cls._build({**PRESETS[name], "name": name}, fields)
 
     def replace(self, **fields: Any) -> "Rules":
@@ -147,8 +149,11 @@ class Rules:
         if unknown:
             raise ValueError(f"{unknown[0]!r} is not a field of Rules; there are {', '.join(_HINTS)}")
         merged = {**base, **fields}
-        if isinstance(merged.get("packets"), list):
-            merged["packets"] = tuple(merged["packets"])
+        packets = merged.get("packets")
+        if isinstance(packets, list):
+            merged["packets"] = tuple(packets)
+        elif type(packets) is int:
+            merged["packets"] = (packets,)
         return cls(**merged)
 
     def to_dict(self) -> dict[str, Any]:
@@ -280,8 +285,8 @@ def _check_choice(name: str, value: Any, hint: Any) -> None:
 
 
 def _check_numbers(r: Rules) -> None:
-    if not r.name.isidentifier():
-        raise ValueError(f"name={r.name!r}: letters, digits and underscores are needed")
+    if r.name not in PRESETS:
+        raise ValueError(f"name={r.name!r} is not a preset, whose name the text of positions begins with")
     if r.bid_maximum not in (160, 170, 180):
         raise ValueError(f"bid_maximum={r.bid_maximum}: 160, 170 or 180 is needed")
     if not 0 <= r.target <= 10_000:
@@ -297,10 +302,29 @@ def _check_numbers(r: Rules) -> None:
         )
 
 
+#: Fields that say something only where another field has a value.
+_NEEDS: dict[str, tuple[str, Any]] = {
+    "second_round": ("bidding", "turn_up"),
+    "reentry": ("bidding", "auction"),
+    "surcoinche_by": ("bidding", "auction"),
+    "coinche_capot": ("bidding", "auction"),
+    "coinche_factor": ("bidding", "auction"),
+    "surcoinche_factor": ("bidding", "auction"),
+    "doubled_on": ("bidding", "auction"),
+    "belote_doubled": ("bidding", "auction"),
+    "belote_in_multiplier": ("bidding", "auction"),
+    "threshold_belote": ("contract", "threshold"),
+    "all_trump_belote": ("all_trump", True),
+    "declaration_tie": ("declarations", True),
+}
+
+
 def _check_sense(r: Rules) -> None:
     """Combinations that make no sense, each refused with the fields it names (rules 9)."""
     dealt = {"turn_up": 5, "auction": 8}[r.bidding]
-    if sum(r.packets) != dealt or len(r.packets) > 4:
+    if len(r.packets) > 4:
+        raise ValueError(f"packets={r.packets}: four packets at most")
+    if sum(r.packets) != dealt:
         raise ValueError(f"packets={r.packets} deals {sum(r.packets)} cards, bidding={r.bidding!r} needs {dealt}")
     if r.bidding == "turn_up":
         for name in ("capot_bid", "generale", "no_trump", "all_trump"):
@@ -316,8 +340,11 @@ def _check_sense(r: Rules) -> None:
         raise ValueError("made_score='totals' needs bidding='turn_up': an auction is scored with its bid")
     elif r.contract in ("majority", "threshold"):
         raise ValueError(f"contract={r.contract!r} needs bidding='turn_up': an auction is for its bid")
-    if r.tie == "litige" and r.contract in ("threshold", "bid"):
-        raise ValueError(f"tie='litige' cannot happen with contract={r.contract!r}, which does not compare totals")
+    for name, (needed, value) in _NEEDS.items():
+        if getattr(r, name) != _DEFAULTS[name] and getattr(r, needed) != value:
+            raise ValueError(f"{name}={getattr(r, name)!r} needs {needed}={value!r}: it would change nothing here")
+    if r.tie != "failed" and r.contract in ("threshold", "bid"):
+        raise ValueError(f"tie={r.tie!r} cannot happen with contract={r.contract!r}, which does not compare totals")
     if r.partner_winning == "overtrump" and not r.overtrump:
         raise ValueError("partner_winning='overtrump' contradicts overtrump=False")
 

@@ -80,13 +80,14 @@ def deal_score(
     other = defender_points + defender_belote
     made = contract_result(rules, total, other, taker_points, taker_tricks, taker_belote + defender_belote > 0, level)
     bid = 0 if r.contract == MAJORITY or r.contract == THRESHOLD else VALUES[level]
-    capot = taker_tricks == 8 or taker_tricks == 0
     if made == TIED:  # 6.1: the takers' trick points are held back, a second litige adds to the pot
         takers, defenders, pot = taker_belote, other, pot + taker_points
     elif multiplier > 1:
         factor = np.int64(r.coinche_factor) if multiplier == 2 else np.int64(r.surcoinche_factor)
         base = np.int64(r.base_points)
-        if capot and (made == MADE or r.failed_capot != CAPOT_NEVER):
+        if (made == MADE and taker_tricks == 8) or (
+            made == FAILED and taker_tricks == 0 and r.failed_capot != CAPOT_NEVER
+        ):
             base += CAPOT_EXTRA
         winner, loser = (taker_belote, defender_belote) if made == MADE else (defender_belote, taker_belote)
         if r.belote_doubled == BELOTE_TO_WINNER or (made == FAILED and r.belote_on_failure == BELOTE_LOST):

@@ -198,7 +198,9 @@ def _declarations(r: Rules) -> list[str]:
 def _counting(r: Rules) -> list[str]:
     own = "belote and declarations" if r.declarations else "belote"
     lines = [f"A side's total is its trick points with its own {own}.", _made_when(r)]
-    if r.taker_needs_trick and r.declarations:  # only declarations can carry takers that far without a trick
+    # without a trick, declarations can carry takers far enough, and the 80 of four belotes to a bid of 80
+    four_belotes = r.all_trump and r.all_trump_belote == "each_suit" and r.contract == "bid"
+    if r.taker_needs_trick and (r.declarations or four_belotes):
         lines.append("Takers without a trick fail.")
     if r.contract in ("majority", "bid_and_majority"):
         lines += _equal_totals(r)

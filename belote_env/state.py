@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from belote_env._jit import kernel
+from belote_env.cards import NO_CARD
+
 # phases
 BID_ONE, BID_TWO, AUCTION, ANSWER, PLAY, DEAL_OVER, MATCH_OVER = range(7)
 PHASE_NAMES = ("round one", "round two", "auction", "answer", "play", "deal over", "match over")
@@ -88,3 +91,64 @@ STATE = _padded(
 def new_states(n: int) -> np.ndarray:
     """(n,) zeroed states; `engine.new_match` fills one."""
     return np.zeros(n, STATE)
+
+
+@kernel
+def is_sound(states, i):
+    """Whether every field is in range and every card in one place, so that kernels can work on a foreign state."""
+    s = states[i]
+    phase = np.int64(s.phase)
+    low = NOBODY if phase >= DEAL_OVER else 0
+    least = 0 if phase == PLAY else -1
+    ranges = (
+        low <= np.int64(s.turn) <= 3
+        and phase <= MATCH_OVER
+        and 0 <= np.int64(s.dealer) <= 3
+        and 0 <= np.int64(s.leader) <= 3
+        and NOBODY <= np.int64(s.winner) <= 3
+        and least <= np.int64(s.taker) <= 3
+        and least <= np.int64(s.strain) <= 5
+        and 0 <= np.int64(s.level) <= 12
+        and 1 <= np.int64(s.multiplier) <= 4
+        and np.int64(s.turned) <= NO_CARD
+        and np.int64(s.best) <= NO_CARD
+        and np.int64(s.n_calls) <= MAX_CALLS
+        and np.int64(s.n_cards) <= 32
+        and np.int64(s.deal) >= 0
+    )
+    if not ranges:
+        return False
+    pack = 0
+    for k in range(32):
+        if np.int64(s.pack[k]) > 31 or np.int64(s.cards[k]) > 31:
+            return False
+        pack |= 1 << np.int64(s.pack[k])
+    places = 0
+    for seat in range(4):
+        here = np.int64(s.hands[seat]) | np.int64(s.played[seat])
+        if places & here or np.int64(s.hands[seat]) & np.int64(s.played[seat]):
+            return False
+        places |= here
+        if not NOBODY <= np.int64(s.belote[seat]) <= 3 or not 0 <= np.int64(s.belote_shown[seat]) <= 2:
+            return False
+    for k in range(MAX_CALLS):
+        if np.int64(s.calls[k]) > 112:
+            return False
+    empty = np.int64(s.n_cards) & 3 == 0
+    if phase == PLAY:
+        if np.int64(s.n_cards) == 32 or np.int64(s.hands[s.turn]) == 0:
+            return False
+        if empty != (np.int64(s.best) == NO_CARD) or empty != (np.int64(s.winner) == NOBODY):
+            return False
+    elif phase <= BID_TWO and (np.int64(s.turned) == NO_CARD or np.int64(s.dealt) != 21):
+        return False
+    return pack == 0xFFFFFFFF
+
+
+@kernel
+def first_unsound(states):
+    """Index of the first state that is not sound, or -1."""
+    for i in range(states.shape[0]):
+        if not is_sound(states, i):
+            return i
+    return -1

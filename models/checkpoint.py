@@ -9,6 +9,7 @@ Tensors only, never pickle: opening a stranger's file runs nothing.
 
 import json
 import os
+import re
 import struct
 import tempfile
 from dataclasses import dataclass, field
@@ -26,6 +27,10 @@ from models.network import PolicyNet, ValueNet
 
 FORMAT = "belote-env policy 1"
 _KEYS = ("layout", "rules", "rules_digests", "architecture", "counters")
+_DIGEST = re.compile(r"[0-9a-f]{12}")
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+#: What a stranger's metadata can make a parser raise.
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Checkpoint:
     def policy(self) -> PolicyNet:
         """The policy, in evaluation mode.  ValueError when its tensors do not fit its architecture."""
         net = self._network("policy", PolicyNet)
-        if len(net.columns) and not (net.columns.min() >= 0 and net.columns.max() < SIZE):
+        if not (net.columns.min() >= 0 and net.columns.max() < SIZE):
             raise ValueError(f"{self.path} reads columns outside the observation of {SIZE} bits.")
         return net
 
@@ -58,12 +63,27 @@ class Checkpoint:
     def _network(self, name: str, kind: type) -> Any:
         if name not in self.architecture:
             raise ValueError(f"{self.path} holds no {name}.")
+        architecture, tensors = self.architecture[name], self.section(name)
+        misfit = ValueError(f"{self.path}: the tensors of its {name} do not fit its architecture.")
+        # Shapes first: what an architecture claims may not fit into memory, what the file holds does.
+        if 2 * len(architecture["hidden"]) > len(tensors):
+            raise misfit
+        if kind.shapes(architecture) != {key: tuple(value.shape) for key, value in tensors.items()}:
+            raise misfit
+        for key, value in tensors.items():
+            if key == "columns":
+                if value.dtype != torch.int64:
+                    raise misfit
+            elif value.dtype not in _FLOATS:
+                raise misfit
+            elif not torch.isfinite(value.float()).all():
+                raise ValueError(f"{self.path}: {name}.{key} holds a weight that is not a finite number.")
         try:
             with torch.random.fork_rng(devices=[]):  # weights drawn to be replaced are no draw of the caller's
-                net = kind.from_architecture(self.architecture[name])
-            net.load_state_dict(self.section(name))
+                net = kind.from_architecture(architecture)
+            net.load_state_dict(tensors)
         except (RuntimeError, KeyError, TypeError) as error:
-            raise ValueError(f"{self.path}: the tensors of its {name} do not fit its architecture.") from error
+            raise misfit from error
         return net.eval()
 
 
@@ -137,24 +157,36 @@ def load(path: str | Path, rules: Rules | str | None = None) -> Checkpoint:
         raise ValueError(f"{path} lacks {', '.join(missing)} in its metadata.")
     try:
         fields = {key: json.loads(text) for key, text in metadata.items() if key != "format"}
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} has metadata that is not JSON.") from error
     if fields["layout"] != LAYOUT_DIGEST:
-        raise ValueError(f"{path} was made for observation layout {fields['layout']}, here it is {LAYOUT_DIGEST}.")
+        layout = fields["layout"] if _is_digest(fields["layout"]) else "unknown"
+        raise ValueError(f"{path} was made for observation layout {layout}, here it is {LAYOUT_DIGEST}.")
+    if not (isinstance(fields["rules_digests"], list) and all(map(_is_digest, fields["rules_digests"]))):
+        raise ValueError(f"{path} has rules_digests that are not a list of digests.")
+    if not _is_architecture(fields["architecture"]):
+        raise ValueError(f"{path} has an architecture that describes no network of this project.")
+    counters = fields["counters"]
+    if not (isinstance(counters, dict) and all(type(value) in (int, float) for value in counters.values())):
+        raise ValueError(f"{path} has counters that are not numbers by name.")
+    try:
+        played = Rules.from_dict(fields["rules"])
+    except _UNREADABLE as error:
+        raise ValueError(f"{path} has rules that cannot be played: {_first_line(error)}.") from error
     if rules is not None and as_rules(rules).digest not in fields["rules_digests"]:
         wanted = as_rules(rules)
         raise ValueError(
-            f"{path} was made for rules {fields['rules'].get('name')!r} "
+            f"{path} was made for rules {played.name!r} "
             f"({', '.join(fields['rules_digests'])}), "
             f"not for {wanted.name!r} ({wanted.digest})."
         )
     try:
         tensors = safetensors.torch.load(data)
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged: {error}.") from error
+    except (SafetensorError, RuntimeError, *_UNREADABLE) as error:
+        raise ValueError(f"{path} is damaged: {_first_line(error)}.") from error
     return Checkpoint(
         path,
-        Rules.from_dict(fields["rules"]),
+        played,
         fields["rules_digests"],
         fields["architecture"],
         fields["counters"],
@@ -168,6 +200,31 @@ def load_policy(path: str | Path, rules: Rules | str) -> PolicyNet:
     return load(path, rules).policy()
 
 
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+def _is_architecture(value: Any) -> bool:
+    """Whether metadata describe networks: sizes are whole numbers from 1, within what a tensor can count."""
+
+    def sizes(*numbers: Any) -> bool:
+        return all(type(number) is int and 1 <= number < 2**31 for number in numbers)
+
+    if not isinstance(value, dict):
+        return False
+    for name, keys in (("policy", ("columns", "actions")), ("critic", ("inputs",))):
+        net = value.get(name, {"hidden": []} | dict.fromkeys(keys, 1))
+        if not (isinstance(net, dict) and isinstance(net.get("hidden"), list) and sizes(*net["hidden"])):
+            return False
+        if not sizes(*map(net.get, keys)):
+            return False
+    return True
+
+
 def _metadata(path: Path, data: bytes) -> dict[str, str]:
     """The metadata of a safetensors file: eight bytes of length, a JSON header that long, then the data."""
     length = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else 0
@@ -178,9 +235,11 @@ def _metadata(path: Path, data: bytes) -> dict[str, str]:
     try:
         header = json.loads(data[8 : 8 + length])
         metadata = header.pop("__metadata__", {})
-        end = max((entry["data_offsets"][1] for entry in header.values()), default=0)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        end = max((int(entry["data_offsets"][1]) for entry in header.values()), default=0)
+    except _UNREADABLE as error:
         raise ValueError(f"{path} is not a safetensors file.") from error
+    if not (isinstance(metadata, dict) and all(isinstance(text, str) for text in metadata.values())):
+        raise ValueError(f"{path} is not a checkpoint of this project: its metadata are not texts by name.")
     if len(data) < 8 + length + end:
         raise ValueError(f"{path} is truncated: {8 + length + end - len(data)} bytes are missing.")
     return metadata

@@ -51,6 +51,14 @@ def _mlp(inputs: int, hidden: Sequence[int], outputs: int, head_gain: float) -> 
     return nn.Sequential(*layers)
 
 
+def _mlp_shapes(inputs: int, hidden: Sequence[int], outputs: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the parameters of `_mlp` by their names in a state dict."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for k, (n_in, n_out) in enumerate(pairwise([inputs, *hidden, outputs])):
+        shapes |= {f"layers.{2 * k}.weight": (n_out, n_in), f"layers.{2 * k}.bias": (n_out,)}
+    return shapes
+
+
 class PolicyNet(nn.Module):
     """Logits over all actions from what a seat sees.
 
@@ -80,6 +88,12 @@ class PolicyNet(nn.Module):
     def architecture(self) -> dict[str, object]:
         """What `from_architecture` needs besides the tensors, as JSON has it."""
         return {"columns": len(self.columns), "hidden": self.hidden, "actions": self.actions}
+
+    @staticmethod
+    def shapes(architecture: dict) -> dict[str, tuple[int, ...]]:
+        """Shapes of the state dict of `from_architecture`, without building anything."""
+        layers = _mlp_shapes(architecture["columns"], architecture["hidden"], architecture["actions"])
+        return {"columns": (architecture["columns"],)} | layers
 
     @classmethod
     def from_architecture(cls, architecture: dict) -> "PolicyNet":
@@ -111,6 +125,11 @@ class ValueNet(nn.Module):
     def architecture(self) -> dict[str, object]:
         """What `from_architecture` needs besides the tensors, as JSON has it."""
         return {"inputs": self.inputs, "hidden": self.hidden}
+
+    @staticmethod
+    def shapes(architecture: dict) -> dict[str, tuple[int, ...]]:
+        """Shapes of the state dict of `from_architecture`, without building anything."""
+        return _mlp_shapes(architecture["inputs"], architecture["hidden"], 1)
 
     @classmethod
     def from_architecture(cls, architecture: dict) -> "ValueNet":

@@ -43,7 +43,7 @@ def turn_up(rng: random.Random) -> tuple[Rules, dict]:
     contract = rng.choice(["majority", "threshold"])
     tie = rng.choice(["made", "failed", "litige"]) if contract == "majority" else "failed"
     lost, capot = rng.random() < 0.5, rng.choice(["never", "always"])
-    with_belote = rng.random() < 0.5
+    with_belote = contract != "threshold" or rng.random() < 0.5
     ours |= {
         "second_round": rng.choice(["other", "any"]),
         "contract": contract,
@@ -81,7 +81,7 @@ def auction(rng: random.Random) -> tuple[Rules, dict]:
         "capot_bid": capot,
         "reentry": rng.random() < 0.6,
         "surcoinche_by": rng.choice(["next", "side"]),
-        "all_trump_belote": rng.choice(["each_suit", "none"]),
+        "all_trump_belote": rng.choice(["each_suit", "none"]) if strains["all_trump"] else "each_suit",
         **strains,
     }
     theirs |= {

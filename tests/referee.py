@@ -262,6 +262,18 @@ class Referee:
         """The belote points of (side 0, side 1), rules 5.1."""
         return tuple(sum(20 for seat in self.belotes.values() if seat % 2 == side) for side in (0, 1))
 
+    def scored_belote(self):
+        """The belote points in the scores of (side 0, side 1): rules 6 may give a loser's to the winner."""
+        belote = list(self.belote_points())
+        if self.taker is None:
+            return tuple(belote)
+        loser = 1 - self.taker % 2 if self.made else self.taker % 2
+        contree = self.table["scoring"] == "contree"
+        to_defenders = self.table.get("failed_bonuses") == "all to the defenders"
+        if (not self.made and (contree or to_defenders)) or (contree and self.multiplier > 1):
+            belote[loser] = 0
+        return tuple(belote)
+
     def _count(self):
         self.phase = "over"
         side = self.taker % 2
@@ -288,7 +300,7 @@ class Referee:
             "scores": self.deal_scores,
             "taker_side": None if self.taker is None else self.taker % 2,
             "made": self.made,
-            "belote": self.belote_points(),
+            "belote": self.scored_belote(),
             "tricks": tuple(self.tricks_won),
         }
         return match_winner(self.table, self.scores_before, result)

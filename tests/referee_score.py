@@ -22,6 +22,7 @@ _COMMON = {
     "declarations": False,  # rules 7
     "declarations_tie": "first",  # rules 7.2 D: "first" from the opening leader, or "nobody"
     "left_out": False,  # rules 8.1
+    "needs_trick": False,  # rules 6, `declarations`; all-trump belotes alone can reach a bid elsewhere
     "rounding": False,  # rules 6, last row
     "belote_all_trump": "each",  # rules 9 D: K and Q of "each" suit, or "none"
 }
@@ -97,6 +98,7 @@ TABLES = {
         "beatable_trump": "any trump",
         "unbeatable_trump": "lower trump",
         "declarations": True,
+        "needs_trick": True,
         "made": "majority",
         "equal": "made",
         "failed_bonuses": "all to the defenders",
@@ -160,7 +162,7 @@ def _belote_points(belote):
 def outcome_of(settings, taker, defenders, belote_held, taker_tricks, value):
     """ "made", "failed" or "litige"; `taker` and `defenders` are (trick points, bonuses)."""
     taker_total, defender_total = sum(taker), sum(defenders)
-    if taker_tricks == 0:  # rules 7.3; rules 6, `declarations`: at least one trick
+    if taker_tricks == 0 and settings["needs_trick"]:  # rules 7.3; rules 6, `declarations`: at least one trick
         return "failed"
     if value == 250:  # rules 6 and 9: a 250 bid is eight tricks
         return "made" if taker_tricks == 8 else "failed"

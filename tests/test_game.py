@@ -175,6 +175,9 @@ BAD_PLAYS = [
     (-1, "not legal"),
     (200, "not legal"),
     (33, "not legal"),
+    (2**64, "not legal"),
+    (-(2**70), "not legal"),
+    (np.uint64(2**64 - 1), "not legal"),
     ("1S", "not an action"),
     ("", "not an action"),
     ("90H", "not an action"),
@@ -234,7 +237,12 @@ BAD_RULES = [
     (("coinche",), {"made_score": "totals"}, "made_score='totals' needs bidding='turn_up'"),
     (("classic",), {"capot_bid": True}, "capot_bid=True needs bidding='auction'"),
     (("single_deal",), {"overtrump": False}, "partner_winning='overtrump' contradicts overtrump=False"),
-    (("classic",), {"surcoinche_factor": 1}, "coinche_factor=2, surcoinche_factor=1"),
+    (("coinche",), {"surcoinche_factor": 1}, "coinche_factor=2, surcoinche_factor=1"),
+    (("classic",), {"reentry": False}, "reentry=False needs bidding='auction': it would change nothing here"),
+    (("coinche",), {"all_trump_belote": "none"}, "all_trump_belote='none' needs all_trump=True"),
+    (("belote_501",), {"tie": "made"}, "tie='made' cannot happen with contract='threshold'"),
+    (("classic",), {"name": "club"}, "the name is the preset's, 'classic'"),
+    (("classic",), {"packets": (1,) * 5}, "four packets at most"),
     (("classic",), {"declarations": True}, "not played yet: declarations=True"),
 ]
 
@@ -244,6 +252,13 @@ def test_bad_rules_are_refused(arguments, fields, words):
     with pytest.raises(ValueError, match=words) as error:
         Rules.preset(*arguments, **fields)
     assert "\n" not in str(error.value)
+
+
+def test_packets_of_one_number_and_the_names_of_rules():
+    rules = Rules.preset("coinche", packets=(8,))
+    assert parse_rules(rules_text(rules)) == rules
+    with pytest.raises(ValueError, match="'club' is not a preset"):
+        Rules(name="club")
 
 
 def test_rules_are_frozen_and_their_record_too():
@@ -316,6 +331,8 @@ def test_doors_refuse_impossible_cards_and_points():
         (lambda: Game.from_play("classic", hands, trump="X"), "'X' is not a strain"),
         (lambda: Game.from_play("classic", hands, value=90), "neither bid values nor coinche"),
         (lambda: Game.from_play("classic", hands, taker=5), "5 is not a seat"),
+        (lambda: Game.parse(None), "not None"),
+        (lambda: Game.parse(Game("belote_501", seed=1).to_text().replace("pot 0", "pot 81")), "has no litige"),
         (lambda: legal_cards("classic", [], ["7S"]), "hand at least one"),
         (lambda: legal_cards("classic", ["7S"], ["7S"]), "different cards"),
         (lambda: legal_cards("classic", ["7S"], ["8S", "9S", "JS", "QS"]), "at most three"),

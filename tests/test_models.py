@@ -97,6 +97,38 @@ def rewritten(path, change):
     safetensors.torch.save_file(safetensors.torch.load(path.read_bytes()), path, metadata)
 
 
+def architecture(policy):
+    return json.dumps({"policy": policy})
+
+
+def metadata_of(**fields):
+    return lambda path: rewritten(path, lambda m: m.update(fields))
+
+
+def with_header(change):
+    """Change the JSON header of a file as text."""
+
+    def spoil(path):
+        data = path.read_bytes()
+        length = struct.unpack("<Q", data[:8])[0]
+        header = json.loads(data[8 : 8 + length])
+        text = change(header).encode()
+        path.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
+
+    return spoil
+
+
+def with_weight(value):
+    def spoil(path):
+        tensors = safetensors.torch.load(path.read_bytes())
+        tensors["policy.layers.2.weight"][3, 4] = value
+        with safetensors.safe_open(path, framework="pt") as file:
+            metadata = file.metadata()
+        safetensors.torch.save_file(tensors, path, metadata)
+
+    return spoil
+
+
 def another_architecture(metadata):
     metadata["architecture"] = json.dumps({"policy": {"columns": 5, "hidden": [16], "actions": 41}})
 
@@ -124,6 +156,44 @@ REFUSED = {
         lambda p: rewritten(p, lambda m: m.update(rules_digests='["0123456789ab"]')),
         rf"not for 'classic' \({CLASSIC.digest}\)",
     ),
+    **{
+        f"{key} = {text}": (metadata_of(**{key: text}), key if key != "layout" else "made for observation layout")
+        for key in ("rules", "rules_digests", "architecture", "counters", "layout")
+        for text in ("null", "5", "[[]]", '"x\\ny"', '{"policy": 5, "name": []}')
+    },
+    "deep metadata": (metadata_of(rules="[" * 100_000), "metadata that is not JSON"),
+    "a long number": (metadata_of(counters="9" * 5000), "metadata that is not JSON"),
+    **{
+        f"__metadata__ = {value!r}": (
+            with_header(lambda h, value=value: json.dumps(h | {"__metadata__": value})),
+            "is not a checkpoint of this project",
+        )
+        for value in ([], 5, None, "x", {"format": 5}, {"format": checkpoint.FORMAT, "rules": None})
+    },
+    "deep header": (with_header(lambda _: '{"a":' * 100_000), "is not a safetensors file"),
+    "offsets of text": (
+        with_header(lambda h: json.dumps(h | {"policy.columns": {"data_offsets": [0, "x"]}})),
+        "is not a safetensors file",
+    ),
+    "unknown dtype": (
+        with_header(lambda h: json.dumps(h | {"policy.columns": h["policy.columns"] | {"dtype": "I63"}})),
+        "is damaged",
+    ),
+    "vast layers": (
+        metadata_of(architecture=architecture({"columns": 5, "hidden": [300_000, 300_000], "actions": 41})),
+        "do not fit its architecture",
+    ),
+    "many layers": (
+        metadata_of(architecture=architecture({"columns": 5, "hidden": [1] * 100_000, "actions": 41})),
+        "do not fit its architecture",
+    ),
+    "no policy": (metadata_of(architecture="{}"), "holds no policy"),
+    "a layer of -1": (
+        metadata_of(architecture=architecture({"columns": 5, "hidden": [-1], "actions": 41})),
+        "architecture that describes no network",
+    ),
+    "nan": (with_weight(float("nan")), r"policy\.layers\.2\.weight holds a weight that is not a finite number"),
+    "inf": (with_weight(float("inf")), "not a finite number"),
     "another architecture": (lambda p: rewritten(p, another_architecture), "do not fit its architecture"),
 }
 

@@ -201,3 +201,26 @@ def test_a_set_side_waits_in_the_engine_too():
         assert game.deal_scores[0] == 20
         assert game.scores[0] == 2010
         assert (game.winner, game.is_over) == (winner, winner is not None)
+
+
+def test_a_doubled_contract_made_without_a_trick_is_no_capot():
+    """rules 9: four belotes in all-trump reach 80; 252 is for the side that took all eight tricks."""
+    rules = Rules.preset("contree", all_trump=True)
+    hands = ["KSQS7S8SKHQH7H8H", "JS9SJH9HJD9DJC9C", "KDQD7D8DKCQC7C8C", "AS10SAH10HAD10DAC10C"]
+    found = []
+    for multiplier in (1, 2, 4):
+        game = Game.from_play(rules, hands, dealer=0, taker=0, trump="AT", value=80, multiplier=multiplier)
+        while not game.deal_over:
+            game.play(game.legal_actions()[0])
+        found.append((game.made, game.deal_scores))
+    assert found == [(True, (160, 252)), (True, (402, 0)), (True, (482, 0))]
+
+
+def test_a_belote_that_went_to_the_others_keeps_nobody_waiting():
+    """8.1: side 1 is set at 2010 and its belote scored nothing, so its score without it is 2010."""
+    game = Game.parse(
+        "coinche(belote_on_failure=lost) deal 0 dealer 3 scores 500-2010 pot 0 seed 0 pack "
+        "AS10SKSQSAD10DKDQDKHQH7H8H7S8S7D8DAH10HJH9HAC10CKCQCJS9SJD9D7C8C9CJC contract 1 80H "
+        "cards QS 7S 9H 9S JH JS KS 7H 10H 9D 10S 8H AH JD AS QH QC 7C QD KH 8S KC 8C KD 7D 10C 9C 10D AD 8D AC JC"
+    )
+    assert (game.deal_scores, game.scores, game.winner) == ((260, 0), (760, 2010), 1)

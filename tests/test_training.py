@@ -1,9 +1,11 @@
 """Advantages, losses, configuration, rollouts, and runs that are killed and resumed."""
 
 import csv
+import errno
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +24,7 @@ from rich.console import Console  # noqa: E402
 from belote_env.envs import SelfPlayVector  # noqa: E402
 from belote_env.observation import HIDDEN_SIZE, varying_columns  # noqa: E402
 from models import checkpoint  # noqa: E402
-from training import ppo, run  # noqa: E402
+from training import evaluate, ppo, run  # noqa: E402
 from training.advantage import seat_advantages  # noqa: E402
 from training.config import Config, load, parse_overrides  # noqa: E402
 from training.learner import Diverged, Learner, schedule  # noqa: E402
@@ -190,17 +192,17 @@ def test_overrides():
     ],
 )
 def test_a_bad_override_is_one_sentence(arguments, sentence, capsys):
-    assert main([str(ROOT / "configs/quick.toml"), *arguments]) == 1
+    assert main([str(ROOT / "configs/quick.toml"), *arguments]) == 2
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count("\n") == 1
 
 
 def test_bad_files_are_one_sentence(tmp_path, capsys):
-    assert main([str(tmp_path / "none.toml")]) == 1
+    assert main([str(tmp_path / "none.toml")]) == 2
     assert "There is no file" in capsys.readouterr().err
     (tmp_path / "bad.toml").write_text("tables = = 3")
-    assert main([str(tmp_path / "bad.toml")]) == 1
+    assert main([str(tmp_path / "bad.toml")]) == 2
     assert "is not TOML" in capsys.readouterr().err
 
 
@@ -314,15 +316,15 @@ def test_another_seed_is_another_run(straight, tmp_path):
 
 def test_resume_refuses_another_config(straight, capsys):
     config = str(straight / "config.toml")
-    assert main([config, "--run", str(straight), "--resume", "--clip", "0.3"]) == 1
+    assert main([config, "--run", str(straight), "--resume", "--clip", "0.3"]) == 2
     assert "was started with clip = 0.15, not 0.3" in capsys.readouterr().err
 
 
 def test_a_taken_directory_is_not_overwritten(straight, tmp_path, capsys):
     config = str(straight / "config.toml")
-    assert main([config, "--run", str(straight)]) == 1
+    assert main([config, "--run", str(straight)]) == 2
     assert "holds a run already" in capsys.readouterr().err
-    assert main([config, "--run", str(tmp_path), "--resume"]) == 1
+    assert main([config, "--run", str(tmp_path), "--resume"]) == 2
     assert "holds no checkpoint" in capsys.readouterr().err
 
 
@@ -337,8 +339,124 @@ def test_what_is_not_finite_stops_the_run_and_keeps_the_last_checkpoint(tmp_path
     assert (path / run.CHECKPOINT).read_bytes() == before
 
 
-def command(path, *more):
-    return [sys.executable, "-m", "training.train", "--run", str(path), "--resume", *more]
+@pytest.fixture
+def copied(straight, tmp_path):
+    """A copy of the finished run, to be spoilt."""
+    return Path(shutil.copytree(straight, tmp_path / "copied"))
+
+
+TEARS = {
+    "empty": lambda data: b"",
+    "half a header": lambda data: data[:20],
+    "a header": lambda data: data[: data.index(b"\n") + 1],
+    "a cut row": lambda data: data[:-30],
+    "a row without its end": lambda data: data[:-2],
+    "bytes": lambda data: data[:200] + b"\x00\xff\n\n,,,\nx,y\n" + data[200:],
+    "a header of others": lambda data: b"iteration,dec\n" + data.split(b"\n", 1)[1],
+}
+
+
+@pytest.mark.parametrize("tear", TEARS)
+def test_a_torn_log_is_mended(straight, copied, tear):
+    whole = (copied / "log.csv").read_bytes()
+    (copied / "log.csv").write_bytes(TEARS[tear](whole))
+    log = run.Log(copied, 5)
+    log.write(6, {"decisions": 7, "passes": 0.5, "heuristic": None})
+    log.close()
+    after = rows(copied)
+    assert list(after[0]) == list(run.COLUMNS)
+    assert (after[-1]["iteration"], after[-1]["decisions"], after[-1]["passes"]) == ("6", "7", "0.5")
+    assert all(row in rows(straight)[:5] for row in after[:-1])
+    if "row" in tear or "others" in tear:
+        assert len(after) == 6
+
+
+def test_the_log_is_replaced_at_once(copied, monkeypatch):
+    before = (copied / "log.csv").read_bytes()
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        run.Log(copied, 3)
+    assert (copied / "log.csv").read_bytes() == before
+
+
+def refused(capsys, command, *arguments):
+    """The one sentence a command line is refused with."""
+    assert command([str(argument) for argument in arguments]) == 2
+    out, error = capsys.readouterr()
+    assert error.count("\n") == 1 and error.endswith(".\n")
+    return error
+
+
+@pytest.mark.parametrize("arguments", [["--seed", "-1"], ["--seed", str(2**64)], ["--deals", "1"], ["--deals", "x"]])
+def test_evaluate_refuses_with_one_sentence(straight, arguments, capsys):
+    assert arguments[0] in refused(capsys, evaluate.main, straight / run.POLICY, *arguments)
+
+
+def test_evaluate_refuses_files_with_one_sentence(tmp_path, capsys):
+    assert "There is no file" in refused(capsys, evaluate.main, tmp_path / "none")
+    assert "directory" in refused(capsys, evaluate.main, tmp_path)
+    refused(capsys, evaluate.main)
+
+
+def test_train_refuses_paths_with_one_sentence(straight, tmp_path, capsys):
+    config = straight / "config.toml"
+    assert "CONFIG is needed" in refused(capsys, main)
+    assert "CONFIG is needed" in refused(capsys, main, "--run", tmp_path)
+    assert "is a directory" in refused(capsys, main, tmp_path)
+    assert "ot a directory" in refused(capsys, main, config, "--run", "/dev/null/x")
+    assert "xists" in refused(capsys, main, config, "--run", config)
+    assert "threads" in refused(capsys, main, config, "--threads", "9" * 30)
+    (tmp_path / "deep.toml").write_text("a = " + "[" * 10_000)
+    assert "not TOML" in refused(capsys, main, tmp_path / "deep.toml")
+    assert "hidden" in refused(capsys, main, config, "--hidden", "[" * 10_000)
+
+
+def test_a_full_disk_ends_with_one_sentence_and_the_old_checkpoint(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "full"
+    assert not quietly(TINY, path, stop_after=2)
+    before = (path / run.CHECKPOINT).read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    (path / "log.csv").unlink()
+    error = refused(capsys, main, "--run", path, "--resume")
+    assert "no space left on device: training stops" in error and "keeps the last state saved" in error
+    assert (path / run.CHECKPOINT).read_bytes() == before
+
+
+def test_a_directory_belongs_to_one_run(copied, capsys):
+    pytest.importorskip("fcntl")
+    with run.locked(copied):
+        assert "another process is training there" in refused(capsys, main, "--run", copied, "--resume")
+    with run.locked(copied):
+        pass
+
+
+def test_an_edited_config_is_refused(copied, capsys):
+    edited = TINY.model_copy(update={"hidden": (300_000, 300_000)})
+    (copied / "config.toml").write_text(edited.to_toml(), encoding="utf-8")
+    assert "was started with hidden = (16,)" in refused(capsys, main, "--run", copied, "--resume")
+    (copied.parent / "same.toml").write_text(TINY.to_toml(), encoding="utf-8")
+    error = refused(capsys, main, copied.parent / "same.toml", "--run", copied, "--resume")
+    assert "was started with hidden = (16,)" in error
+
+
+def test_tables_that_refuse_their_snapshot_are_one_sentence(copied, monkeypatch, capsys):
+    def refuse(*_):
+        raise ValueError("the snapshot is of other tables")
+
+    monkeypatch.setattr(SelfPlayVector, "restore", refuse)
+    assert "the snapshot is of other tables" in refused(capsys, main, "--run", copied, "--resume")
+
+
+def test_an_iteration_without_a_finished_decision_changes_nothing(tmp_path):
+    config = TINY.model_copy(update={"tables": 1, "steps": 1, "minibatch": 1, "iterations": 3, "evaluate_every": 0})
+    assert not quietly(config, tmp_path / "short", stop_after=1)
+    assert quietly(config, tmp_path / "short", resume=True)
+    assert [row["gradient_steps"] for row in rows(tmp_path / "short")] == ["0"] * 3
+    assert rows(tmp_path / "short")[0]["policy_loss"] == ""
 
 
 def start(path, config):
@@ -376,9 +494,10 @@ def test_killed_at_any_moment_the_checkpoint_is_whole(tmp_path, moment):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are POSIX")
-def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, number):
     process = start(tmp_path / "run", ENDLESS)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert error == ""

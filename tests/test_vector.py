@@ -1,6 +1,10 @@
 """`SelfPlayVector`: same tables at any size, snapshots, refusals, rewards, what a reset shows."""
 
+import copy
+import os
+import pickle
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -121,7 +125,7 @@ def test_a_snapshot_comes_back_bit_for_bit(options):
 def test_a_snapshot_of_another_shape_is_refused():
     vector, other = SelfPlayVector(3, seed=1), SelfPlayVector(4, seed=1)
     before = bytes_of(vector)
-    with pytest.raises(ValueError, match="this batch needs"):
+    with pytest.raises(ValueError, match="of another batch|this batch needs"):
         vector.restore(other.snapshot())
     with pytest.raises(ValueError, match="has no 'seed'"):
         vector.restore({})
@@ -271,3 +275,66 @@ def test_nothing_is_lost(table):
         assert (field_bits(vector.observations, "hand").sum(1) == counts[np.arange(40), vector.seat]).all()
         assert s["points"].sum(1).max() <= 152
         vector.step(choices(vector))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("copies", [copy.deepcopy, lambda vector: pickle.loads(pickle.dumps(vector))])
+def test_copies_see_what_they_step(copies, threads):
+    """The buffers of a copy are its own, and its kernels write to them."""
+    vector = SelfPlayVector(6, rules="coinche", seed=4, threads=threads, hidden=True)
+    for _ in range(20):
+        vector.step(choices(vector))
+    twin = copies(vector)
+    for _ in range(60):
+        actions = choices(vector)
+        vector.step(actions)
+        twin.step(actions)
+        for name in ("observations", "action_mask", "hidden", "seat", "rewards", "done"):
+            assert (getattr(vector, name) == getattr(twin, name)).all(), name
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_threads_survive_a_fork():
+    vector = SelfPlayVector(8, seed=4, threads=2)
+    vector.step(choices(vector))
+    expected = copy.deepcopy(vector)
+    expected.step(choices(expected))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
+        child = os.fork()
+    if child == 0:
+        vector.step(choices(vector))
+        os._exit(0 if (vector.states == expected.states).all() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_foreign_and_damaged_snapshots_are_refused():
+    vector = SelfPlayVector(4, seed=1)
+    vector.step(choices(vector))
+    before = vector.snapshot()
+    others = [
+        SelfPlayVector(4, rules="belote_501").snapshot(),
+        SelfPlayVector(4, canonical=True).snapshot(),
+        SelfPlayVector(4, episode="match").snapshot(),
+        SelfPlayVector(5).snapshot(),
+    ]
+    for seed in range(20):
+        noise = np.random.default_rng(seed).integers(0, 256, before["states"].shape, dtype=np.uint8)
+        others.append({**before, "states": noise})
+    for other in others:
+        with pytest.raises(ValueError, match="of another batch|is damaged"):
+            vector.restore(other)
+    with pytest.raises(ValueError, match="has no 'done'"):
+        vector.restore({k: v for k, v in before.items() if k != "done"})
+    after = vector.snapshot()
+    assert all((before[name] == after[name]).all() for name in before)
+
+
+@pytest.mark.parametrize("seed", [1.5, True, -1, 2**64, "7"])
+def test_bad_seeds_are_refused(seed):
+    with pytest.raises(ValueError, match="seed="):
+        SelfPlayVector(2, seed=seed)
+
+
+def test_more_threads_than_tables():
+    assert SelfPlayVector(2, threads=10**9).num_envs == 2

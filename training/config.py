@@ -22,9 +22,9 @@ class Config(BaseModel):
 
     #: of the run; its directory is runs/<name>.
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")] = "quick"
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
     #: threads of the matrix products and of the environment.
-    threads: Positive = 2
+    threads: Annotated[int, Field(ge=1, le=1024)] = 2
 
     #: a preset of rules.
     rules: str = "classic"
@@ -90,14 +90,18 @@ def load(path: str | Path, overrides: dict[str, str] | None = None) -> Config:
     """A configuration from a TOML file, with some fields replaced by text from the command line.
 
     Raises:
-        FileNotFoundError: no such file.
+        OSError: no such file, or one that cannot be read.
         ValueError: not TOML, an unknown key or a bad value; one sentence that names the key.
     """
     try:
         fields: dict[str, Any] = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not TOML: {error}.") from error
-    fields |= {key: _value(text) for key, text in (overrides or {}).items()}
+    return from_fields(fields | {key: _value(text) for key, text in (overrides or {}).items()})
+
+
+def from_fields(fields: dict[str, Any]) -> Config:
+    """A configuration from its fields; ValueError, one sentence that names the key, for a wrong one."""
     try:
         return Config(**fields)
     except ValidationError as error:
@@ -127,14 +131,14 @@ def _sentence(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         return f"{key!r} is not a field of the configuration; there are {', '.join(Config.model_fields)}."
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"{key} = {first['input']!r}: {message[0].lower() + message[1:]}." if key else f"{message}."
+    return f"{key} = {repr(first['input'])[:80]}: {message[0].lower() + message[1:]}." if key else f"{message}."
 
 
 def _value(text: str) -> Any:
     """A TOML value where the text is one, else the text itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -3,7 +3,6 @@
 Duplicate pairs: each deal is played twice, sides swapped; mean and interval are over the pairs' means.
 """
 
-import argparse
 import sys
 import time
 from pathlib import Path
@@ -18,6 +17,7 @@ from belote_env.rules import Rules
 from models import checkpoint
 from models.network import PolicyNet
 from models.player import NetPlayer
+from training.command import Parser, refuse, sentence
 
 #: Evaluation deals are not those of training, whose tables draw from the run's own seed.
 EVALUATION_SEED = 20_261_129
@@ -51,21 +51,24 @@ def show(results: dict[str, dict[str, Any]], deals: int, console: Console) -> No
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__.splitlines()[0])
+    parser = Parser(prog="python -m training.evaluate", description=__doc__.splitlines()[0])
     parser.add_argument("checkpoint", type=Path, help="a checkpoint or policy, .safetensors")
     parser.add_argument("--deals", type=int, default=2000, help="deals against each opponent (2000)")
     parser.add_argument("--seed", type=int, default=EVALUATION_SEED, help=f"of the deals ({EVALUATION_SEED})")
     parser.add_argument("--sample", action="store_true", help="draw from the policy instead of its best action")
-    options = parser.parse_args(arguments)
-    if options.deals < 2:
-        parser.error("--deals: at least 2 are needed")
     try:
+        options = parser.parse_args(arguments)
+        if options.deals < 2:
+            parser.error("--deals: at least 2 are needed")
+        if not 0 <= options.seed < 2**64:
+            parser.error("--seed: 0 to 2**64 - 1 is needed")
         loaded = checkpoint.load(options.checkpoint)
-        policy = loaded.policy()
-    except (OSError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    show(measure(policy, loaded.rules, options.deals, options.seed, options.sample), options.deals, Console())
+        results = measure(loaded.policy(), loaded.rules, options.deals, options.seed, options.sample)
+        show(results, options.deals, Console())
+    except (OSError, ValueError, MemoryError, OverflowError) as error:
+        return refuse(sentence(error))
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

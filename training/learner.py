@@ -11,6 +11,11 @@ from training import ppo
 from training.config import Config
 from training.rollout import Batch
 
+#: what `Learner.update` reports of its steps, as their mean.
+
+#: what `Learner.update` reports of its steps, as their mean.
+LOSSES = ("policy_loss", "value_loss", "entropy", "kl", "clipped")
+
 
 class Diverged(RuntimeError):
     """A loss or a weight is no longer a finite number."""
@@ -57,13 +62,17 @@ class Learner:
         self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, eps=1e-5)
         self.generator = torch.Generator().manual_seed(config.seed)
 
-    def update(self, batch: Batch, now: Schedule) -> dict[str, float]:
+    def update(self, batch: Batch, now: Schedule) -> dict[str, float | None]:
         """A few epochs of clipped policy gradient and regression of the critic; the means of what was seen.
+
+        A batch without decisions changes nothing and has no losses: they are None.
 
         Raises:
             Diverged: a loss or a weight is not finite; the weights are then of no use.
         """
         config = self.config
+        if not len(batch.actions):
+            return dict.fromkeys(LOSSES) | {"explained_variance": None, "gradient_steps": 0}
         for group in self.optimizer.param_groups:
             group["lr"] = now.learning_rate
         advantages = ppo.standardise(batch.advantages, batch.bids)
@@ -83,8 +92,7 @@ class Learner:
         means = torch.stack(seen).mean(0).tolist()
         if not np.isfinite(means).all() or not self.finite():
             raise Diverged("A loss or a weight is not a finite number any more")
-        names = ("policy_loss", "value_loss", "entropy", "kl", "clipped")
-        return dict(zip(names, means, strict=True)) | {
+        return dict(zip(LOSSES, means, strict=True)) | {
             "explained_variance": ppo.explained_variance(batch.values, batch.targets),
             "gradient_steps": len(seen),
         }
@@ -129,7 +137,11 @@ class Learner:
         }
 
     def restore(self, policy: PolicyNet, critic: ValueNet, tensors: dict[str, Tensor]) -> None:
-        """Continue from a checkpoint's networks and from what `tensors` gave."""
+        """Continue from a checkpoint's networks and from what `tensors` gave.
+
+        Raises:
+            ValueError, KeyError, RuntimeError: tensors that do not fit this learner.
+        """
         self.policy.load_state_dict(policy.state_dict())
         self.critic.load_state_dict(critic.state_dict())
         slots: dict[int, dict[str, Tensor]] = {}
@@ -137,5 +149,16 @@ class Learner:
             if name.startswith("optimizer."):
                 _, i, key = name.split(".")
                 slots.setdefault(int(i), {})[key] = value
+        parameters = self.optimizer.param_groups[0]["params"]
+        for i, slot in slots.items():
+            shape = parameters[i].shape if i in range(len(parameters)) else None
+            if {key: value.shape for key, value in slot.items()} != {
+                "step": torch.Size(()),
+                "exp_avg": shape,
+                "exp_avg_sq": shape,
+            }:
+                raise ValueError(f"the moments of weight {i} do not fit")
+            if not all(bool(torch.isfinite(value).all()) for value in slot.values()):
+                raise ValueError(f"the moments of weight {i} are not finite numbers")
         self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": slots})
         self.generator.set_state(tensors["generator.state"])

@@ -48,6 +48,8 @@ class Progress:
         line = (
             f"{row['decisions_per_second']:,.0f} decisions/s  entropy {row['entropy']:.2f}  "
             f"kl {row['kl']:.3f}  critic {row['explained_variance']:.2f}{self._last_result}"
+            if row["gradient_steps"]
+            else "nothing to learn from: no seat decided twice or saw a deal's end; take more steps or tables"
         )
         self._bar.update(self._task, completed=iteration, line=line)
         if not self._console.is_terminal and (result or time.monotonic() - self._printed >= PERIOD):

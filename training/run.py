@@ -2,6 +2,7 @@
 
 config.toml             every field, as it was played
 commit.txt              the commit of the code, with `+` after it where files had changed
+.lock                   held by the process that trains here
 log.csv, events.…       one row an iteration; the same for TensorBoard
 checkpoint.safetensors  everything needed to go on, replaced as training goes
 policy.safetensors      policy and critic alone, at the end
@@ -9,8 +10,12 @@ result.json             the final evaluation
 """
 
 import csv
+import io
 import json
+import math
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +24,22 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from models import checkpoint
-from training.config import Config
+from training.config import Config, from_fields
 from training.config import load as load_config
-from training.learner import Learner
+from training.learner import LOSSES, Learner
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there a run is not guarded
+    fcntl = None  # type: ignore[assignment]
 
 CHECKPOINT = "checkpoint.safetensors"
 POLICY = "policy.safetensors"
+COLUMNS = (
+    *("iteration", "decisions", "deals", "seconds", "decisions_per_second", "rollout_share", "learning_rate"),
+    *LOSSES,
+    *("explained_variance", "gradient_steps", "passes", "heuristic", "heuristic_interval"),
+)
 
 
 def directory_for(config: Config, chosen: Path | None, resume: bool) -> Path:
@@ -45,23 +60,61 @@ def directory_for(config: Config, chosen: Path | None, resume: bool) -> Path:
     return path
 
 
-def check_same(config: Config, path: Path) -> None:
-    """Refuse to go on with a run under another configuration; ValueError names the first difference."""
-    before = load_config(path / "config.toml").model_dump()
-    for key, value in config.model_dump().items():
-        if before[key] != value:
-            raise ValueError(f"{path} was started with {key} = {before[key]!r}, not {value!r}: resume it unchanged.")
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Keep the directory of a run to this process; the system frees it when the process ends, however it ends.
+
+    Raises:
+        ValueError: another process trains there.
+    """
+    with (path / ".lock").open("a") as file:
+        if fcntl:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise ValueError(f"{path} is in use: another process is training there.") from error
+            except OSError:
+                pass  # a file system without locks
+        yield
+
+
+def check_same(config: Config, path: Path, loaded: checkpoint.Checkpoint) -> None:
+    """Refuse to go on with a run under another configuration than its checkpoint's.
+
+    Raises:
+        ValueError: names the first difference, in `config` or in the run's config.toml.
+    """
+    stored = loaded.extra.get("config")
+    if not isinstance(stored, dict):
+        raise ValueError(f"{loaded.path} holds no configuration: it is not the checkpoint of a run.")
+    try:
+        before = from_fields(stored).model_dump()
+    except ValueError as error:
+        raise ValueError(f"{loaded.path} holds another version's configuration: {error}") from error
+    given = [config]
+    if (path / "config.toml").exists():
+        given.append(load_config(path / "config.toml"))
+    for other in given:
+        for key, value in other.model_dump().items():
+            if before[key] != value:
+                raise ValueError(
+                    f"{path} was started with {key} = {before[key]!r}, not {value!r}: resume it unchanged."
+                )
 
 
 def save(
     path: Path, learner: Learner, vector: Any, counters: dict[str, Any], config: Config, whole: bool = True
 ) -> None:
     """Write policy and critic, and unless `whole` is False all that a run needs to go on bit for bit."""
-    tensors = {}
+    tensors: dict[str, torch.Tensor] = {}
+    extra: dict[str, Any] = {"config": config.model_dump(), "torch": torch.__version__}
     if whole:
+        # Bytes in the file, for dtypes that torch lacks; what they were is in the metadata.
+        arrays = {key: np.asarray(value) for key, value in vector.snapshot().items()}
+        extra["vector"] = {key: [array.dtype.str, list(array.shape)] for key, array in arrays.items()}
         tensors = learner.tensors() | {
-            f"vector.{key}": torch.from_numpy(np.ascontiguousarray(value).reshape(-1).view(np.uint8).copy())
-            for key, value in vector.snapshot().items()
+            f"vector.{key}": torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy())
+            for key, array in arrays.items()
         }
     checkpoint.save(
         path,
@@ -70,26 +123,32 @@ def save(
         learner.critic,
         counters,
         tensors,
-        {"config": config.model_dump(), "torch": torch.__version__},
+        extra,
     )
 
 
-def restore(path: Path, learner: Learner, vector: Any) -> dict[str, Any]:
+def restore(loaded: checkpoint.Checkpoint, learner: Learner, vector: Any) -> dict[str, Any]:
     """Bring learner and tables to where a checkpoint left them; returns its counters.
 
     Raises:
-        ValueError: what `models.checkpoint.load` refuses, or a file without what a run needs.
+        ValueError: a file without what a run needs, or tables that refuse their snapshot.
     """
-    loaded = checkpoint.load(path, vector.rules)
+    policy, critic, counters = loaded.policy(), loaded.critic(), loaded.counters
+    if not all(type(counters.get(key)) is int and counters[key] >= 0 for key in ("iteration", "decisions", "deals")):
+        raise ValueError(f"{loaded.path} does not say how far its run has come.")
+    if not 0 <= counters.get("seconds", -1) < math.inf:
+        raise ValueError(f"{loaded.path} does not say how long its run has taken.")
     try:
-        learner.restore(loaded.policy(), loaded.critic(), loaded.tensors)
-        arrays = loaded.section("vector")
-        vector.restore(
-            {key: arrays[key].numpy().view(like.dtype).reshape(like.shape) for key, like in vector.snapshot().items()}
-        )
-    except (KeyError, RuntimeError) as error:
-        raise ValueError(f"{path} lacks what a run needs to go on: {error}.") from error
-    return loaded.counters
+        learner.restore(policy, critic, loaded.tensors)
+        snapshot = {
+            key: loaded.tensors[f"vector.{key}"].numpy().view(np.dtype(dtype)).reshape(shape)
+            for key, (dtype, shape) in loaded.extra["vector"].items()
+        }
+    except (KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
+        reason = (str(error).splitlines() or [""])[0].rstrip(".")
+        raise ValueError(f"{loaded.path} lacks what a run needs to go on: {reason}.") from error
+    vector.restore(snapshot)
+    return counters
 
 
 def commit() -> str:
@@ -112,28 +171,25 @@ class Log:
 
     def __init__(self, path: Path, start: int) -> None:
         self._file = path / "log.csv"
-        self._columns: list[str] = []
+        kept = _rows(self._file.read_bytes(), start) if start and self._file.exists() else []
+        self._new = not kept
+        if kept:
+            text = io.StringIO(newline="")
+            csv.writer(text).writerows([COLUMNS, *kept])
+            checkpoint.write_atomically(self._file, text.getvalue().encode())
         self._writer = SummaryWriter(str(path), purge_step=start + 1 if start else None)
-        if start and self._file.exists():
-            with self._file.open(newline="", encoding="utf-8") as file:
-                rows = list(csv.reader(file))
-            kept = [row for row in rows[1:] if len(row) == len(rows[0]) and int(row[0]) <= start]
-            self._columns = rows[0]
-            with self._file.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([rows[0], *kept])
 
     def write(self, iteration: int, row: dict[str, float | None]) -> None:
         """Append a row; None leaves a field empty."""
-        new = not self._columns
-        self._columns = self._columns or ["iteration", *row]
-        with self._file.open("w" if new else "a", newline="", encoding="utf-8") as file:
-            out = csv.DictWriter(file, self._columns)
-            if new:
+        with self._file.open("w" if self._new else "a", newline="", encoding="utf-8") as file:
+            out = csv.DictWriter(file, COLUMNS)
+            if self._new:
                 out.writeheader()
             out.writerow(
                 {"iteration": iteration}
                 | {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items() if v is not None}
             )
+        self._new = False
         for key, value in row.items():
             if value is not None:
                 self._writer.add_scalar(key, value, iteration)
@@ -141,6 +197,24 @@ class Log:
     def close(self) -> None:
         """Flush what TensorBoard still holds."""
         self._writer.close()
+
+
+def _rows(data: bytes, last: int) -> list[list[str]]:
+    """The whole rows of a log that a kill may have torn: iterations that rise, up to `last`."""
+    lines = data.decode(errors="replace").split("\n")[:-1]  # what no line break ends is torn
+    rows: list[list[str]] = []
+    before = 0
+    for fields in (line.rstrip("\r").split(",") for line in lines):
+        try:
+            iteration = int(fields[0])
+            for field in fields[1:]:
+                float(field or 0)
+        except ValueError:
+            continue
+        if len(fields) == len(COLUMNS) and before < iteration <= last:
+            rows.append(fields)
+            before = iteration
+    return rows
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -4,12 +4,12 @@ One network plays all four seats and a critic that sees every hand judges it.  A
 advantages and learns.  The checkpoint on disk is always whole: a run can be killed and resumed at any moment.
 """
 
-import argparse
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import torch
@@ -20,8 +20,10 @@ from belote_env.envs import SelfPlayVector
 from belote_env.observation import HIDDEN_SIZE, varying_columns
 from belote_env.players import Heuristic
 from belote_env.rules import as_rules
+from models import checkpoint as checkpoints
 from models.player import NetPlayer
 from training import run as runs
+from training.command import Parser, refuse, sentence
 from training.config import Config, load, parse_overrides
 from training.evaluate import EVALUATION_SEED, measure, show
 from training.learner import Diverged, Learner, schedule
@@ -60,10 +62,25 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
         stop_after: behave as if interrupted after so many iterations.
 
     Raises:
-        ValueError: a checkpoint that does not fit.
+        ValueError: a checkpoint or a configuration that does not fit, or a directory in use.
+        OSError: a file that cannot be written; the last good checkpoint is kept.
         Diverged: numbers are no longer finite; the last good checkpoint is kept.
     """
+    path.mkdir(parents=True, exist_ok=True)
+    with runs.locked(path):
+        return _train(config, path, resume, console, stop_after)
+
+
+def _train(config: Config, path: Path, resume: bool, console: Console, stop_after: int | None) -> bool:
     begun = time.monotonic()
+    checkpoint = path / runs.CHECKPOINT
+    loaded = None
+    if resume:
+        loaded = checkpoints.load(checkpoint)
+        runs.check_same(config, path, loaded)  # before anything of the size it asks for is built
+        loaded = checkpoints.load(checkpoint, config.rules)
+    elif checkpoint.exists():
+        raise ValueError(f"{path} holds a run already: add --resume to go on with it, or choose another --run.")
     torch.set_num_threads(config.threads)
     rules = as_rules(config.rules)
     columns = varying_columns(rules)
@@ -80,17 +97,14 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
     learner = Learner(config, columns, len(columns) + HIDDEN_SIZE, vector.num_actions)
     rollout = Rollout(vector, columns, config.steps)
     counters = {"iteration": 0, "decisions": 0, "deals": 0, "seconds": 0.0}
-    checkpoint = path / runs.CHECKPOINT
-    if resume:
-        runs.check_same(config, path)
-        counters = runs.restore(checkpoint, learner, vector)
+    if loaded:
+        counters = runs.restore(loaded, learner, vector)
         console.print(
             f"Resuming {path} after iteration {counters['iteration']} of {config.iterations}: "
             f"{counters['decisions']:,} decisions, {counters['seconds']:.0f} s."
         )
         begun -= counters["seconds"]
     else:
-        path.mkdir(parents=True, exist_ok=True)
         (path / "config.toml").write_text(config.to_toml(), encoding="utf-8")
         (path / "commit.txt").write_text(runs.commit() + "\n", encoding="utf-8")
         runs.save(checkpoint, learner, vector, counters, config)
@@ -102,7 +116,11 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
 
     log = runs.Log(path, counters["iteration"])
     saved = time.monotonic()
-    with listening() as interrupt, Progress(config, counters["iteration"], console) as progress:
+    with (
+        closing(log),
+        listening() as interrupt,
+        Progress(config, counters["iteration"], console) as progress,
+    ):
         while spent() < 1:
             start = time.monotonic()
             now = schedule(config, spent())
@@ -148,7 +166,6 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
                 saved = time.monotonic()
             if stop:
                 break
-    log.close()
     if spent() < 1:
         console.print(
             f"Stopped after iteration {counters['iteration']}; go on with: "
@@ -171,9 +188,15 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
     return True
 
 
+def _thread_failed(failure: threading.ExceptHookArgs) -> None:
+    """Say nothing of the disk: TensorBoard's thread hands its OSError on to the one that trains."""
+    if not issubclass(failure.exc_type, OSError):
+        threading.__excepthook__(failure)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m training.train",
         description="Train a policy in self-play; any field of the configuration may follow: --field value.",
         allow_abbrev=False,
@@ -181,26 +204,42 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("config", nargs="?", type=Path, help="a TOML file such as configs/quick.toml")
     parser.add_argument("--run", type=Path, help="directory of the run (runs/<name>)")
     parser.add_argument("--resume", action="store_true", help="go on from the run's checkpoint")
-    options, rest = parser.parse_known_args(arguments)
-    console = Console()
-    if options.config is None:
-        if not (options.resume and options.run):
-            parser.error("a CONFIG is needed, unless --resume and --run name a run")
-        options.config = options.run / "config.toml"
+    path: Path | None = None
+
+    def kept() -> bool:
+        return path is not None and (path / runs.CHECKPOINT).is_file()
+
+    threading.excepthook = _thread_failed
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C outside the loop, too
     try:
+        options, rest = parser.parse_known_args(arguments)
+        if options.config is None:
+            if not (options.resume and options.run):
+                parser.error("a CONFIG is needed, unless --resume and --run name a run")
+            options.config = options.run / "config.toml"
         config = load(options.config, parse_overrides(rest))
         path = runs.directory_for(config, options.run, options.resume)
-        return 0 if train(config, path, options.resume, console) else 130
-    except FileNotFoundError as error:
-        print(f"There is no file {error.filename}.", file=sys.stderr)
-    except ValueError as error:
-        print(error, file=sys.stderr)
+        return 0 if train(config, path, options.resume, Console()) else 130
     except Diverged as error:
-        print(f"{error}: training stops; {path / runs.CHECKPOINT} keeps the last good state.", file=sys.stderr)
+        return refuse(f"{error}: training stops; {path / runs.CHECKPOINT} keeps the last good state.")
+    except OSError as error:
+        text = sentence(error)
+        if kept():
+            text = f"{text.removesuffix('.')}: training stops; {path / runs.CHECKPOINT} keeps the last state saved."
+        return refuse(text)
+    except (ValueError, MemoryError, OverflowError) as error:
+        return refuse(sentence(error))
+    except RuntimeError as error:
+        if "allocate" not in str(error):  # torch has no class for it
+            raise
+        return refuse(sentence(MemoryError()))
     except KeyboardInterrupt:
-        print(f"Interrupted; go on with: python -m training.train --run {path} --resume", file=sys.stderr)
+        way = f"; go on with: python -m training.train --run {path} --resume" if kept() else " before it began"
+        print(f"Interrupted{way}", file=sys.stderr)
         return 130
-    return 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        threading.excepthook = threading.__excepthook__
 
 
 if __name__ == "__main__":

@@ -145,6 +145,15 @@ def begin_tables(
 
 
 @kernel
+def show_tables(
+    lo, hi, states, rules, canonical, legal, frames, seats, observations, hidden, masks,
+):  # fmt: skip
+    """Show tables lo..hi-1 as they stand."""
+    for i in range(lo, hi):
+        show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks)
+
+
+@kernel
 def step_tables(
     lo, hi, states, rules, seed, numbers, episode, reward, skip, canonical,
     actions, legal, frames, seats, observations, hidden, masks, rewards, done,

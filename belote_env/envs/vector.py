@@ -1,5 +1,6 @@
 """`SelfPlayVector`: many tables stepped in place by compiled code, all four seats, for learners."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -12,13 +13,15 @@ from belote_env.envs.batch import (
     REWARDS,
     begin_tables,
     first_illegal,
+    show_tables,
     step_tables,
 )
 from belote_env.frames import mask_words
-from belote_env.notation import position_text
+from belote_env.game import checked_seed
+from belote_env.notation import position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, SIZE
 from belote_env.rules import Rules, as_rules
-from belote_env.state import new_states
+from belote_env.state import STATE, first_unsound, new_states
 
 
 def check_episode(rules: Rules, episode: str, reward: str) -> tuple[int, int]:
@@ -55,7 +58,7 @@ class SelfPlayVector:
         rules: `Rules` or a preset's name.
         episode: "deal" or "match".
         reward: "points", "tricks" or "win".
-        seed: table j's episode k depends on (seed, j, k) alone, not on N or threads.
+        seed: table j's episode k depends on (seed, j, k) alone, not on N or threads; None draws one.
         threads: slices stepped side by side.
         skip_forced: play positions with one legal action without showing them.
         canonical: observations, masks and actions in the canonical suit frame (trump first).
@@ -72,24 +75,36 @@ class SelfPlayVector:
         rules: Rules | str = "classic",
         episode: str = "deal",
         reward: str = "points",
-        seed: int = 0,
+        seed: int | None = 0,
         threads: int = 1,
         skip_forced: bool = False,
         canonical: bool = False,
         hidden: bool = False,
         observe: bool = True,
     ) -> None:
-        if num_envs < 1:
-            raise ValueError(f"num_envs={num_envs}: at least one table is needed")
-        if threads < 1:
-            raise ValueError(f"threads={threads}: at least one is needed")
+        for name, number in (("num_envs", num_envs), ("threads", threads)):
+            if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+                raise ValueError(f"{name}={number!r}: a whole number, at least 1, is needed")
         self.rules = as_rules(rules)
         self._episode, self._reward = check_episode(self.rules, episode, reward)
         self.num_envs, self.num_actions = num_envs, self.rules.n_actions
         self.observation_size = SIZE
         self._skip, self._canonical = skip_forced, canonical
-        self._slices = _split(num_envs, threads)
-        self._pool = ThreadPoolExecutor(threads) if len(self._slices) > 1 else None
+        self._arguments = {
+            "num_envs": int(num_envs),
+            "rules": self.rules,
+            "episode": episode,
+            "reward": reward,
+            "seed": seed,
+            "threads": threads,
+            "skip_forced": skip_forced,
+            "canonical": canonical,
+            "hidden": hidden,
+            "observe": observe,
+        }
+        self._slices = _split(num_envs, min(threads, num_envs))
+        self._pool: ThreadPoolExecutor | None = None
+        self._pool_process = 0
         self.states = new_states(num_envs)
         self._legal = np.zeros((num_envs, 2), np.int64)
         self._frames = np.zeros(num_envs, np.int64)
@@ -101,7 +116,7 @@ class SelfPlayVector:
         self.seat = np.zeros(num_envs, np.int8)
         self.rewards = np.zeros((num_envs, 4), np.float32)
         self.done = np.zeros(num_envs, np.bool_)
-        self.reset(seed)
+        self.reset(checked_seed(seed))
 
     def reset(self, seed: int | None = None) -> NDArray[np.uint8]:
         """Start every table anew; without a seed, the same seed again. Returns `observations`.
@@ -110,9 +125,7 @@ class SelfPlayVector:
             ValueError: a seed outside 0..2**64-1.
         """
         if seed is not None:
-            if not 0 <= seed < 2**64:
-                raise ValueError(f"seed={seed}: 0 to 2**64 - 1 is needed")
-            self._seed = np.uint64(seed)
+            self._seed = np.uint64(checked_seed(seed))
         self._numbers[:] = 0
         self.rewards[:] = 0
         self.done[:] = False
@@ -155,41 +168,55 @@ class SelfPlayVector:
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """A copy of the whole batch; `restore` brings it back bit for bit."""
         return {
+            "arguments": np.frombuffer(self._identity().encode(), np.uint8).copy(),
             "seed": np.array([self._seed], np.uint64),
             "states": self.states.view(np.uint8).reshape(self.num_envs, -1).copy(),
-            "legal": self._legal.copy(),
-            "frames": self._frames.copy(),
             "numbers": self._numbers.copy(),
-            "observations": self.observations.copy(),
-            "action_mask": self.action_mask.copy(),
-            "hidden": self.hidden.copy(),
-            "seat": self.seat.copy(),
             "rewards": self.rewards.copy(),
             "done": self.done.copy(),
         }
 
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
-        """Bring back a snapshot of a batch of the same size and arguments.
+        """Bring back a snapshot of a batch of the same size, rules and arguments; `threads` may differ.
 
         Raises:
-            ValueError: a snapshot of another shape; nothing has changed then.
+            ValueError: a snapshot of another batch, or a damaged one; nothing has changed then.
         """
-        current = self.snapshot()
-        for name, array in current.items():
+        for name, array in self.snapshot().items():
             if name not in snapshot:
                 raise ValueError(f"the snapshot has no {name!r}")
             given = snapshot[name]
-            if given.shape != array.shape or given.dtype != array.dtype:
+            if name == "arguments":
+                text = bytes(given).decode(errors="replace")
+                if text != self._identity():
+                    raise ValueError(f"the snapshot is of another batch: {text!r}, this one is {self._identity()!r}")
+            elif given.shape != array.shape or given.dtype != array.dtype:
                 raise ValueError(
                     f"the snapshot's {name!r} is {given.dtype} {given.shape}, "
                     f"this batch needs {array.dtype} {array.shape}"
                 )
+        states = np.ascontiguousarray(snapshot["states"]).view(STATE).reshape(self.num_envs)
+        bad = first_unsound(states)
+        if bad >= 0 or (snapshot["numbers"] < 0).any():
+            raise ValueError(f"the snapshot is damaged: the state of table {max(bad, 0)} is impossible")
         self._seed = np.uint64(snapshot["seed"][0])
-        self.states.view(np.uint8).reshape(self.num_envs, -1)[:] = snapshot["states"]
-        for name, buffer in (("legal", self._legal), ("frames", self._frames), ("numbers", self._numbers)):
-            buffer[:] = snapshot[name]
-        for name in ("observations", "action_mask", "hidden", "seat", "rewards", "done"):
-            getattr(self, name)[:] = snapshot[name]
+        self.states[:] = states
+        self._numbers[:] = snapshot["numbers"]
+        self.rewards[:] = snapshot["rewards"]
+        self.done[:] = snapshot["done"]
+        self._run(show_tables, (self.states, self.rules.packed, self._canonical), self._buffers)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"arguments": self._arguments, "snapshot": self.snapshot()}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__init__(**kept["arguments"])  # type: ignore[misc]
+        self.restore(kept["snapshot"])
+
+    def _identity(self) -> str:
+        """What a snapshot must agree in."""
+        kept = {name: value for name, value in self._arguments.items() if name not in ("rules", "seed", "threads")}
+        return f"{rules_text(self.rules)} {kept}"
 
     @property
     def _buffers(self) -> tuple[NDArray[Any], ...]:
@@ -197,9 +224,11 @@ class SelfPlayVector:
 
     def _run(self, work: Any, *parts: tuple[Any, ...]) -> None:
         arguments = tuple(argument for part in parts for argument in part)
-        if self._pool is None:
+        if len(self._slices) == 1:
             work(0, self.num_envs, *arguments)
             return
+        if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
+            self._pool, self._pool_process = ThreadPoolExecutor(len(self._slices)), os.getpid()
         for future in [self._pool.submit(work, lo, hi, *arguments) for lo, hi in self._slices]:
             future.result()
 

@@ -5,7 +5,7 @@ hand is taken as drawn evenly from the cards that its seat may hold.
 """
 
 from dataclasses import asdict, dataclass, fields
-from math import comb, isfinite
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from belote_env.cards import (
 from belote_env.engine import legal_actions
 from belote_env.knowledge import possible_cards, unseen_cards
 from belote_env.players.player import Actions, Player, States
+from belote_env.rulings import shown
 from belote_env.state import AUCTION, BID_ONE, CAPOT_LEVEL, COINCHE, FIRST_CALL, PASS, PLAY, VALUES
 
 
@@ -89,6 +90,9 @@ _SHAPES = {f.name: len(f.default) if isinstance(f.default, tuple) else 0 for f i
 _PACKED = np.dtype(
     (np.record, [(name, np.float64, (size,)) if size else (name, np.float64) for name, size in _SHAPES.items()])
 )
+
+#: Parameters beyond this are refused: sums of them would drown what they are compared with.
+_MOST = 1_000_000
 
 #: (33, 9, 9) chance that h cards drawn from n hold none of k given ones.
 MISS = np.array(
@@ -339,9 +343,14 @@ def _check_parameter(name: str, value: object) -> None:
     if (
         not isinstance(numbers, (tuple, list))
         or len(numbers) != (size or 1)
-        or not all(isinstance(x, (int, float)) and isfinite(x) for x in numbers)
+        or not all(_is_parameter(x) for x in numbers)
     ):
-        raise ValueError(f"{name}={value!r}: {f'{size} numbers are' if size else 'one number is'} needed")
+        needed = f"{size} numbers are" if size else "one number is"
+        raise ValueError(f"{name}={shown(value)}: {needed} needed, between -{_MOST} and {_MOST}")
+
+
+def _is_parameter(x: object) -> bool:
+    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and -_MOST <= x <= _MOST
 
 
 class Heuristic(Player):
@@ -351,12 +360,13 @@ class Heuristic(Player):
         parameters: any of `Parameters` by name, e.g. `take_one=50` for a player who takes more.
 
     Raises:
-        ValueError: an unknown parameter, or a value of the wrong length.
+        ValueError: an unknown parameter, or a value that is no number, too large or of the wrong length.
     """
 
     def __init__(self, **parameters: float | tuple[float, ...]) -> None:
         for name, value in parameters.items():
             _check_parameter(name, value)
+        parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in parameters.items()}
         self.parameters = Parameters(**parameters)  # type: ignore[arg-type]
         self.name = "heuristic" + (f"({', '.join(f'{k}={v}' for k, v in parameters.items())})" if parameters else "")
         self._packed = np.zeros(1, _PACKED)

@@ -1,5 +1,6 @@
 """`Player`: what sits at a table. `CallablePlayer`: a function of observation and mask that does."""
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from belote_env.notation import position_text
 from belote_env.observation import observe_batch
 from belote_env.rules import Rules, as_rules
+from belote_env.rulings import shown
 
 States = NDArray[Any]
 Actions = NDArray[np.int64]
@@ -49,8 +52,19 @@ class Player(ABC):
         return f"<{type(self).__name__} {self.name}>"
 
 
+def action_number(action: Any) -> int | None:
+    """What a player answered as an int; None unless it is an integer of 64 bits, of Python, NumPy or the like."""
+    try:
+        number = operator.index(action)
+    except (TypeError, ValueError, RuntimeError):  # the last two: tensors
+        return None
+    return number if not isinstance(action, bool) and -(2**63) <= number < 2**63 else None
+
+
 class CallablePlayer(Player):
     """A function `(observation, mask) -> action` at the table, one decision at a time.
+
+    `act` raises ValueError, with the position, when an answer is not an integer; who applies it sees whether it is legal.
 
     Args:
         function: gets (SIZE,) uint8 bits in the suit order S H D C and (n_actions,) int8, 1 where legal; returns the
@@ -64,5 +78,14 @@ class CallablePlayer(Player):
 
     def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
         observations, masks, _ = observe_batch(states, seats, self.rules, canonical=False)
-        chosen = [self.function(o, m) for o, m in zip(observations, masks, strict=True)]
-        return np.array([int(action) for action in chosen], np.int64)
+        out = np.empty(len(states), np.int64)
+        for i, (observation, mask) in enumerate(zip(observations, masks, strict=True)):
+            answer = self.function(observation, mask)
+            number = action_number(answer)
+            if number is None:
+                raise ValueError(
+                    f"{self.name} must return the number of an action, not {shown(answer)}, for seat {seats[i]}; "
+                    f"position: {position_text(states, i, self.rules)}"
+                )
+            out[i] = number
+        return out

@@ -9,6 +9,7 @@ from belote_env._jit import kernel
 from belote_env.bits import count_bits, nth_bit
 from belote_env.engine import below, legal_actions, mix
 from belote_env.players.player import Actions, Player, States
+from belote_env.rulings import whole_number
 
 
 @kernel
@@ -41,14 +42,12 @@ class Random(Player):
         seed: 0..2**64-1; players with different seeds are independent.
 
     Raises:
-        ValueError: a seed out of range.
+        ValueError: a seed that is not an integer, or out of range.
     """
 
     def __init__(self, seed: int = 0) -> None:
-        if not 0 <= seed < 2**64:
-            raise ValueError(f"seed={seed}: 0 to 2**64 - 1 is needed")
+        self._seed = np.uint64(mix(np.uint64(whole_number("seed", seed, 0, 2**64 - 1))))
         self.name = "random"
-        self._seed = np.uint64(mix(np.uint64(seed)))
 
     def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
         out = np.empty(len(states), np.int64)
