@@ -107,10 +107,11 @@ class MatchResult:
     def table(self) -> Table:
         """The result as a table for the terminal."""
         unit = "match" if self.episode == "match" else "deal"
+        passed = f"{self.all_pass / self.deals:.1%}"
         stopped = f"; {self.unfinished:,} matches stopped after {MOST_DEALS:,} deals" if self.unfinished else ""
         table = Table(
             title=f"{self.a.name} – {self.b.name}: {self.rules}, {self.pairs:,} duplicate pairs",
-            caption=f"seed {self.seed}; all passed in {self.all_pass / self.deals:.1%} of {self.deals:,} deals{stopped}",
+            caption=f"seed {self.seed}; all passed in {passed} of {self.deals:,} deals{stopped}",
         )
         table.add_column("")
         table.add_column(self.a.name, justify="right")

@@ -42,7 +42,7 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
     Raises:
         ValueError: anything else, a bool and a float too, or out of range.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= int(value) <= most:
         top = "2**64 - 1" if most == 2**64 - 1 else most
         raise ValueError(f"{name}={shown(value)}: a whole number from {least} to {top} is needed")
     return int(value)

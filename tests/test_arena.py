@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from belote_env import Rules
+from belote_env import Rules, arena
 from belote_env.arena import play_match
 from belote_env.envs.batch import MATCH, start_episode
 from belote_env.players import Heuristic, Player, Random
@@ -123,10 +123,63 @@ def test_numbers_beyond_the_actions_are_illegal(number):
         play_match(Fixed(lambda n: np.full(n, number)), "random", deals=10)
 
 
-@pytest.mark.parametrize("answer", [lambda n: np.full(n, 32.0), lambda n: np.full(n + 1, 32), lambda n: None])
-def test_answers_of_the_wrong_shape_or_type(answer):
-    with pytest.raises(ValueError, match="stubborn must return 10 integers, not "):
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        (lambda n: np.full(n, 32.0), "32.0"),
+        (lambda n: np.full(n, np.nan), "nan"),
+        (lambda n: np.full(n, True), "True"),
+        (lambda n: np.full(n, "pass"), "'pass'"),
+        (lambda n: np.full(n, 2**64 - 1, np.uint64), "18446744073709551615"),
+        (lambda n: [32] * (n - 1) + [10**400], "1000000000"),
+        (lambda n: [32] * (n - 1) + [None], "None"),
+        (lambda n: [32] * (n - 1) + [[32, 32]], "[32, "),
+        (lambda n: np.full(n + 1, 32), "int64 of shape (11,)"),
+        (lambda n: np.full((n, 1), 32), "int64 of shape (10, 1)"),
+        (lambda n: 32, "32"),
+        (lambda n: None, "None"),
+    ],
+)
+def test_answers_of_the_wrong_shape_or_type(answer, wrong):
+    words = r"^stubborn must return \d+ integers, not .*; position: classic deal "
+    with pytest.raises(ValueError, match=words) as caught:
         play_match(Fixed(answer), Fixed(answer), deals=10)
+    assert wrong in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.uint64, list])
+def test_answers_of_any_integers(kind):
+    class Other(Random):
+        def act(self, states, seats):
+            actions = super().act(states, seats)
+            return actions.tolist() if kind is list else actions.astype(kind)
+
+    other = play_match(Other(1), Random(2), deals=5, seed=np.int64(3))
+    assert comparable(other) == comparable(play_match(Random(1), Random(2), deals=5, seed=3))
+    assert type(other.seed) is int and other.unfinished == 0
+
+
+@pytest.mark.parametrize("preset", ["classic", "coinche"])
+def test_a_match_without_an_end_is_stopped_and_drawn(preset):
+    passing = Fixed(lambda n: np.full(n, 32, np.int64))
+    result = play_match(passing, passing, preset, deals=3, episode="match")
+    assert result.unfinished == 6
+    assert result.deals == result.all_pass == 6 * arena.MOST_DEALS
+    assert (result.wins, result.ties, result.losses, result.win_rate, result.mean) == (0, 3, 0, 0.5, 0.0)
+    assert result.to_dict()["unfinished"] == 6
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(result.table())
+    assert "6 matches stopped after 1,000 deals" in " ".join(capture.get().split())
+
+
+def test_only_matches_without_an_end_are_stopped(monkeypatch):
+    ended = play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)
+    monkeypatch.setattr(arena, "MOST_DEALS", int(ended.deals))
+    assert comparable(play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)) == comparable(ended)
+    monkeypatch.setattr(arena, "MOST_DEALS", 2)
+    short = play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)
+    assert (short.unfinished, short.deals, short.ties) == (4, 8, 2)
 
 
 def test_a_player_cannot_change_the_table():
@@ -143,10 +196,16 @@ def test_a_player_cannot_change_the_table():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"deals": 1}, "deals=1: at least 2 pairs are needed"),
+        ({"deals": 1}, "deals=1: a whole number from 2 to 2147483647 is needed"),
+        ({"deals": 10**15}, "deals=1000000000000000: a whole number"),
+        ({"deals": 2.0}, "deals=2.0: a whole number"),
         ({"episode": "trick"}, "episode='trick' is not one of 'deal', 'match'"),
-        ({"seed": -1}, "seed=-1: 0 to 2"),
-        ({"pairs_at_once": 0}, "pairs_at_once=0: at least 1"),
+        ({"seed": -1}, "seed=-1: a whole number from 0 to 2**64 - 1"),
+        ({"seed": True}, "seed=True: a whole number"),
+        ({"seed": 1.5}, "seed=1.5: a whole number"),
+        ({"seed": None}, "seed=None: a whole number"),
+        ({"pairs_at_once": 0}, "pairs_at_once=0: a whole number"),
+        ({"pairs_at_once": 8.0}, "pairs_at_once=8.0: a whole number"),
         ({"rules": "poker"}, "'poker' is not a preset"),
     ],
 )

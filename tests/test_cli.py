@@ -45,6 +45,7 @@ def test_evaluate_whole_matches(capsys):
         (["evaluate", "heuristic"], "Missing argument 'B'"),
         (["evaluate", "heuristic", "random", "--pairs", "many"], "Invalid value for '--pairs'"),
         (["evaluate", "heuristic", "random", "--pairs", "1"], "--pairs 1: at least 2"),
+        (["evaluate", "heuristic", "random", "--pairs", "1000000000000000"], "at most 2147483647"),
         (["evaluate", "heuristic", "random", "--rules", "poker"], "'poker' is not a preset"),
         (["evaluate", "heuristic", "random", "--episode", "trick"], "episode='trick' is not one of"),
         (["evaluate", "heuristic", "random", "--seed", "-1"], "seed=-1"),
@@ -66,6 +67,18 @@ def test_a_folder_is_no_file(capsys, tmp_path):
     assert cli.main(["evaluate", "heuristic", "random", "--pairs", "2", "--json", str(tmp_path)]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("error", [MemoryError("many\nlines"), OSError(28, "No space left"), PermissionError(13, "No")])
+def test_what_the_machine_refuses_is_one_sentence(error, monkeypatch, capsys):
+    def refuse(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr(cli, "play_match", refuse)
+    assert cli.main(["evaluate", "heuristic", "random"]) == cli.BAD_INPUT
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("belote: ") and captured.err.count("\n") == 1
 
 
 def test_interrupted(monkeypatch, capsys):

@@ -248,6 +248,12 @@ def test_players_by_name():
         ({"take_one": (1.0, 2.0)}, "take_one=(1.0, 2.0): one number is needed"),
         ({"take_one": "high"}, "take_one='high': one number is needed"),
         ({"take_one": float("nan")}, "take_one=nan: one number is needed"),
+        ({"take_one": 10**400}, "...: one number is needed, between -1000000 and 1000000"),
+        ({"take_one": 10**5000}, "take_one=a huge int: one number is needed"),
+        ({"take_one": 1e12}, "take_one=1000000000000.0: one number is needed"),
+        ({"take_one": True}, "take_one=True: one number is needed"),
+        ({"length": np.zeros(7)}, "length=array([0., 0., 0., 0., 0., 0., 0.]): 7 numbers are needed"),
+        ({"length": (1.0,) * 6 + (None,)}, "7 numbers are needed"),
     ],
 )
 def test_parameters_are_checked(parameters, sentence):
@@ -256,6 +262,59 @@ def test_parameters_are_checked(parameters, sentence):
     assert sentence in str(caught.value)
 
 
-def test_seeds_are_checked():
-    with pytest.raises(ValueError, match="seed=-1: 0 to 2"):
-        Random(-1)
+def test_parameters_may_be_numbers_of_numpy_and_lists():
+    plain = Heuristic(take_one=50, length=(0, 0, 0, 6, 15, 12, 28))
+    length = [0, 0, 0, np.float32(6), 15, np.int8(12), 28]
+    other = Heuristic(take_one=np.int64(50), length=length)
+    length[0] = 5  # too late
+    assert other.parameters == plain.parameters
+    assert other._packed.tobytes() == plain._packed.tobytes()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 10**5000, 1.5, 1.0, True, "1", None, np.float64(1), np.zeros(2)], ids=type)
+def test_seeds_are_checked(seed):
+    with pytest.raises(ValueError, match=r"^seed=.*: a whole number from 0 to 2\*\*64 - 1 is needed$"):
+        Random(seed)
+
+
+def test_seeds_of_numpy():
+    states, seats = positions(Rules(), 50)
+    for seed in (np.int64(7), np.uint8(7)):
+        assert Random(seed).act(states, seats).tolist() == Random(7).act(states, seats).tolist()
+    Random(np.uint64(2**64 - 1))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        np.array([32, 32]),
+        np.zeros((2, 2)),
+        float("nan"),
+        "pass",
+        32.5,
+        32.0,
+        10**30,
+        -(2**63) - 1,
+        True,
+        [32],
+        {},
+    ],
+    ids=repr,
+)
+def test_a_function_that_returns_no_number_is_named_with_the_position(answer):
+    def confused(observation, mask):
+        return answer
+
+    words = r"^confused must return .*, not .* for seat \d; position: classic deal 0 "
+    with pytest.raises(ValueError, match=words) as caught:
+        play_match(confused, "random", deals=2)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [int, np.int8, np.uint64, np.int64, np.array])
+def test_a_function_may_return_any_integer(kind):
+    def first_legal(observation, mask):
+        return kind(int(np.flatnonzero(mask)[0]))
+
+    assert play_match(first_legal, "random", deals=2).a.decisions > 0

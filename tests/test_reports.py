@@ -1,5 +1,6 @@
 """What players have reported of other programs of the game: each a case that this engine must get right."""
 
+import numpy as np
 import pytest
 
 from belote_env import Game, Rules, legal_cards, score_deal
@@ -224,3 +225,89 @@ def test_a_belote_that_went_to_the_others_keeps_nobody_waiting():
         "cards QS 7S 9H 9S JH JS KS 7H 10H 9D 10S 8H AH JD AS QH QC 7C QD KH 8S KC 8C KD 7D 10C 9C 10D AD 8D AC JC"
     )
     assert (game.deal_scores, game.scores, game.winner) == ((260, 0), (760, 2010), 1)
+
+
+SCORE = {"taker_points": 100, "defender_points": 62, "value": 90, "multiplier": 1, "taker_tricks": 5, "pot": 10}
+LITIGE = Rules.preset("coinche", tie="litige")
+NO_NUMBERS = [float("nan"), True, "1", 1.0, 10**400, -(10**5000), np.float64(1), np.zeros(2), [1]]
+
+
+@pytest.mark.parametrize("name", SCORE)
+@pytest.mark.parametrize("wrong", NO_NUMBERS, ids=type)
+def test_score_deal_takes_whole_numbers_only(name, wrong):
+    with pytest.raises(ValueError, match=rf"^{name}=.*: a whole number from \d+ to \d+ is needed$"):
+        score_deal(LITIGE, **{**SCORE, name: wrong})
+
+
+def test_score_deal_takes_the_integers_of_numpy():
+    score = score_deal(LITIGE, **{name: np.int16(number) for name, number in SCORE.items()})
+    assert score == score_deal(LITIGE, **SCORE) == (True, 200, 60, 0)
+    assert [type(part) for part in score] == [bool, int, int, int]
+
+
+@pytest.mark.parametrize(
+    ("rules", "given", "sentence"),
+    [
+        ("coinche", {"pot": 1}, "pot=1: coinche has no litige"),
+        (LITIGE, {"pot": 10_001}, "pot=10001: a whole number from 0 to 10000"),
+        (LITIGE, {"multiplier": 3}, "multiplier=3: 1, 2 (coinche) or 4"),
+        (LITIGE, {"value": 85}, "value=85 is not a bid"),
+        (LITIGE, {"value": None}, "value=None is not a bid"),
+        (LITIGE, {"belote": (20, 20)}, "belote=(20, 20): multiples of 20 are needed, at most 20 together"),
+        (LITIGE, {"belote": (10, 0)}, "belote=(10, 0): multiples of 20"),
+        (LITIGE, {"belote": (20.0, 0)}, "belote[0]=20.0: a whole number from 0 to 80"),
+        (LITIGE, {"belote": (20, -20)}, "belote[1]=-20: a whole number from 0 to 80"),
+        (LITIGE, {"belote": (20,)}, "belote=(20,): a pair of points is needed"),
+        (LITIGE, {"belote": 20}, "belote=20: a pair of points is needed"),
+        (LITIGE, {"belote": np.zeros(2)}, "belote=array([0., 0.]): a pair of points is needed"),
+        (LITIGE, {"belote": "both"}, "belote='both' is not 'taker', 'defenders', None"),
+        (LITIGE, {"declarations": None}, "declarations=None: a pair of points is needed"),
+        (LITIGE, {"declarations": (0.0, 0)}, "declarations[0]=0.0: a whole number"),
+        (LITIGE, {"declarations": (0, 20)}, "declarations=(0, 20): coinche(tie=litige) has none"),
+    ],
+)
+def test_score_deal_refuses_what_the_table_does_not_have(rules, given, sentence):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        score_deal(rules, **{**SCORE, "pot": 0, **given})
+    assert sentence in str(caught.value)
+
+
+def test_belotes_of_both_sides_in_all_trump():
+    """rules 9: K and Q of each suit are a belote; four reach a bid of 80 where the defenders' total does not matter."""
+    rules = Rules.preset("contree", all_trump=True)
+    assert score_deal(rules, 0, 252, belote=(80, 0), value=80) == (True, 160, 252, 0)
+    assert score_deal(rules, 0, 252, belote=[60, 20], value=80) == (False, 0, 162 + 80 + 80, 0)
+    assert score_deal(rules, 90, 72, belote=(20, 40), value=80) == (True, 190, 112, 0)
+    assert not score_deal(rules.replace(taker_needs_trick=True), 0, 252, belote=(80, 0), value=80).made
+    assert score_deal("classic", 80, 82, belote=(20, 0)) == score_deal("classic", 80, 82, belote="taker")
+    assert score_deal("classic", 80, 82, belote=(0, 20)) == score_deal("classic", 80, 82, belote="defenders")
+    with pytest.raises(ValueError, match="at most 20 together at contree"):
+        score_deal(rules.replace(all_trump_belote="none"), 0, 252, belote=(40, 0), value=80)
+
+
+def test_litige_is_not_made():
+    assert score_deal("classic", 81, 81) == (False, 0, 81, 81)
+
+
+@pytest.mark.parametrize(
+    ("rules", "hand", "trump", "sentence"),
+    [
+        ("classic", ["7S"], "NT", "'NT' is not a strain of classic"),
+        ("coinche", ["7S"], "AT", "'AT' is not a strain of coinche"),
+        (Rules.preset("coinche", no_trump=True), ["7S"], "AT", "'AT' is not a strain of coinche(no_trump=true)"),
+        ("classic", CARD_NAMES[:9], "H", "a hand has at most eight cards, not 9"),
+        ("classic", ["7S"], None, "None is not a strain"),
+        ("classic", [7], "H", "7 is not a card"),
+    ],
+)
+def test_legal_cards_refuses_what_no_table_shows(rules, hand, trump, sentence):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        legal_cards(rules, hand, trump=trump)
+    assert sentence in str(caught.value)
+
+
+def test_cards_that_are_no_list_are_a_wrong_kind_of_object():
+    with pytest.raises(TypeError, match="cards are a text or a list of names, not int"):
+        legal_cards("classic", 7)  # type: ignore[arg-type]
+    eight = list(CARD_NAMES[:8])
+    assert legal_cards(Rules.preset("coinche", all_trump=True), eight, trump="AT") == eight

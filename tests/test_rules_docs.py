@@ -213,6 +213,15 @@ def test_the_sheet_of_federation_options(everything_played):
         assert words in sheet
 
 
+def test_takers_without_a_trick_are_mentioned_where_they_can_have_the_points():
+    said = "Takers without a trick fail."
+    table = Rules.preset("contree", all_trump=True, taker_needs_trick=True)
+    assert said in rule_sheet(table)
+    assert said not in rule_sheet(table.replace(taker_needs_trick=False))
+    assert said not in rule_sheet(table.replace(all_trump_belote="none"))
+    assert said not in rule_sheet(table.replace(contract="bid_and_majority"))  # 80 of belote do not beat 252
+
+
 def test_no_capot_among_the_examples_without_the_bid():
     assert rule_sheet(Rules.preset("coinche", capot_bid=False)).count("Bid ") == 6
 
@@ -252,6 +261,7 @@ def tables() -> list[Rules]:
         *found,
         Rules.preset("coinche", tie="litige", no_trump=True, all_trump=True, belote_doubled="winner"),
         Rules.preset("contree", made_score="bid_only", belote_doubled="holder", target=1000),
+        Rules.preset("contree", all_trump=True, target=500),
     ]
 
 
@@ -279,10 +289,10 @@ ALIKE = {("belote_501", "contract='majority'")}
 
 
 @cache
-def deals(level_values: tuple[int, ...]) -> np.ndarray:
+def deals(level_values: tuple[int, ...], four_belotes: bool) -> np.ndarray:
     """States with all cards played, for `end_deal`: seat 0 is the taker."""
     points = [(252, 8), (0, 0), (0, 1), (162, 7), *((p, 4) for p in (61, 71, 72, 80, 81, 82, 83, 91, 92, 101, 142))]
-    belotes = ((0, 0), (20, 0), (0, 20))
+    belotes = ((0, 0), (20, 0), (0, 20), *(((80, 0), (20, 60)) if four_belotes else ()))
     calls = (1, 2, 4) if level_values != (0,) else (1,)
     cases = list(product(level_values, calls, points, belotes, (0, 33)))
     states = new_states(len(cases))
@@ -298,15 +308,16 @@ def counted(table: Rules) -> list[bytes]:
     values: tuple[int, ...] = (0,)
     if table.bidding == "auction":
         values = (80, 90, 100, *((250,) if table.capot_bid else ()))
+    four_belotes = table.all_trump and table.all_trump_belote == "each_suit"
 
     def ended(scores: np.ndarray) -> np.ndarray:
-        states = deals(values).copy()
+        states = deals(values, four_belotes).copy()
         states["scores"] = scores
         for i in range(len(states)):
             end_deal(states, i, table.packed)
         return states
 
-    some = np.arange(2 * len(deals(values))).reshape(-1, 2) * 37 % 2500
+    some = np.arange(2 * len(deals(values, four_belotes))).reshape(-1, 2) * 37 % 2500
     first = ended(some)
     level = ended(5000 + first["deal_scores"][:, ::-1])
     near = ended(np.maximum(0, table.target - first["deal_scores"] + first["belote_points"] // 2))

@@ -382,7 +382,7 @@ def test_the_log_is_replaced_at_once(copied, monkeypatch):
 def refused(capsys, command, *arguments):
     """The one sentence a command line is refused with."""
     assert command([str(argument) for argument in arguments]) == 2
-    out, error = capsys.readouterr()
+    _, error = capsys.readouterr()
     assert error.count("\n") == 1 and error.endswith(".\n")
     return error
 

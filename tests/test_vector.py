@@ -127,7 +127,7 @@ def test_a_snapshot_of_another_shape_is_refused():
     before = bytes_of(vector)
     with pytest.raises(ValueError, match="of another batch|this batch needs"):
         vector.restore(other.snapshot())
-    with pytest.raises(ValueError, match="has no 'seed'"):
+    with pytest.raises(ValueError, match="has no 'arguments'"):
         vector.restore({})
     assert bytes_of(vector) == before
 

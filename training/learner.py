@@ -12,8 +12,6 @@ from training.config import Config
 from training.rollout import Batch
 
 #: what `Learner.update` reports of its steps, as their mean.
-
-#: what `Learner.update` reports of its steps, as their mean.
 LOSSES = ("policy_loss", "value_loss", "entropy", "kl", "clipped")
 
 

@@ -350,7 +350,8 @@ def _check_parameter(name: str, value: object) -> None:
 
 
 def _is_parameter(x: object) -> bool:
-    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool) and -_MOST <= x <= _MOST
+    number = isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool)
+    return number and bool(-_MOST <= x <= _MOST)  # type: ignore[operator]
 
 
 class Heuristic(Player):

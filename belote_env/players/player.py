@@ -64,7 +64,7 @@ def action_number(action: Any) -> int | None:
 class CallablePlayer(Player):
     """A function `(observation, mask) -> action` at the table, one decision at a time.
 
-    `act` raises ValueError, with the position, when an answer is not an integer; who applies it sees whether it is legal.
+    `act` raises ValueError, with the position, when an answer is not an integer; the tables see whether it is legal.
 
     Args:
         function: gets (SIZE,) uint8 bits in the suit order S H D C and (n_actions,) int8, 1 where legal; returns the
