@@ -23,7 +23,7 @@ help: ## list the targets
 setup: $(INSTALLED) ## make .venv and install the project into it
 
 train: $(INSTALLED) ## train a small policy and measure it (two cores, minutes)
-	OMP_WAIT_POLICY=passive $(PY) -m training.train configs/quick.toml
+	$(PY) -m training.train configs/quick.toml
 
 test: $(INSTALLED) ## run the test suite
 	$(PY) -m pytest $(ARGS)

@@ -8,6 +8,7 @@ all kernel rooms, so an edit to any of them recompiles all, and nothing else doe
 import contextlib
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -94,6 +95,14 @@ def _cache_class() -> Any:
 
         class Cache(FunctionCache):  # type: ignore[misc,unused-ignore]
             _impl_class = Impl
+            _said = False
+
+            def load_overload(self, sig: Any, target_context: Any) -> Any:
+                found = super().load_overload(sig, target_context)
+                if found is None and not Cache._said and sys.stderr is not None and sys.stderr.isatty():
+                    Cache._said = True
+                    print(f"belote_env: compiling, half a minute; kept in {cache_directory()}", file=sys.stderr)
+                return found
 
         return Cache
     except (ImportError, AttributeError):

@@ -160,7 +160,15 @@ class Game:
         return legal_numbers(self._states, 0, self.rules)
 
     def names(self, actions: Iterable[int]) -> list[str]:
-        """The texts of action numbers in this position."""
+        """The texts of action numbers in this position.
+
+        Raises:
+            ValueError: a number that is no action of these rules.
+        """
+        actions = list(actions)
+        for a in actions:
+            if not 0 <= a < self.rules.n_actions:
+                raise ValueError(f"{a} is not an action: 0 to {self.rules.n_actions - 1}")
         phase = int(self._states[0]["phase"])
         return [action_name(a, phase, self.rules.bidding) for a in actions]
 

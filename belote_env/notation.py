@@ -243,13 +243,17 @@ def parse_position(text: str) -> tuple[States, Rules]:
     }
     if numbers["pot"] and rules.tie != "litige":
         raise ValueError(f"pot {pot} in a position: {rules_text(rules)} has no litige")
+    sides = [int(part) for part in scores.split("-")]
+    level = sides[0] == sides[1] and rules.tie_break != "drawn"
+    if rules.target and max(sides) >= rules.target and not level and not rules.set_side_waits:
+        raise ValueError(f"scores {scores} in a position: the match to {rules.target} is over")
     pack = split_cards(pack_text)
     if sorted(pack) != list(range(32)):
         raise ValueError(f"the pack of a position must hold each of the 32 cards once, not {len(pack)}: {pack_text!r}")
     states = new_states(1)
     for name, number in numbers.items():
         states[0][name] = number
-    states[0]["scores"] = [int(part) for part in scores.split("-")]
+    states[0]["scores"] = sides
     states[0]["pack"] = pack
     begin_deal(states, 0, rules.packed)
     _replay_words(states, rules, words[13:], text)

@@ -26,7 +26,7 @@ from belote_env.observation import HIDDEN_SIZE, varying_columns  # noqa: E402
 from models import checkpoint  # noqa: E402
 from training import evaluate, ppo, run  # noqa: E402
 from training.advantage import seat_advantages  # noqa: E402
-from training.config import Config, load, parse_overrides  # noqa: E402
+from training.config import Config, joined, load, parse_overrides  # noqa: E402
 from training.learner import Diverged, Learner, schedule  # noqa: E402
 from training.rollout import Rollout  # noqa: E402
 from training.train import main, train  # noqa: E402
@@ -500,7 +500,13 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, number):
     process.send_signal(number)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert error == ""
+    assert error == "Stopping after this iteration; once more stops at once.\n"
     assert f"python -m training.train --run {tmp_path / 'run'} --resume" in out
     at = checkpoint.load(tmp_path / "run" / run.CHECKPOINT).counters["iteration"]
     assert f"Stopped after iteration {at}" in out
+
+
+def test_overrides_may_stand_anywhere():
+    words = ["--iterations", "2", "--tables=64", "c.toml", "--resume", "--learning-rate", "0.1"]
+    assert joined(words) == ["--iterations=2", "--tables=64", "c.toml", "--resume", "--learning-rate=0.1"]
+    assert joined(["--run", "x", "--tables"]) == ["--run", "x", "--tables"]

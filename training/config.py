@@ -108,6 +108,19 @@ def from_fields(fields: dict[str, Any]) -> Config:
         raise ValueError(_sentence(error)) from error
 
 
+def joined(arguments: Sequence[str]) -> list[str]:
+    """The arguments with `--field value` written as `--field=value`, wherever they stand."""
+    words: list[str] = []
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        is_field = word.startswith("--") and word[2:].replace("-", "_") in Config.model_fields
+        if is_field and rest and not rest[0].startswith("--"):
+            word = f"{word}={rest.pop(0)}"
+        words.append(word)
+    return words
+
+
 def parse_overrides(arguments: Sequence[str]) -> dict[str, str]:
     """`--field value` and `--field=value` pairs as a dict; ValueError for anything else."""
     overrides: dict[str, str] = {}

@@ -40,7 +40,7 @@ def measure(
 
 def show(results: dict[str, dict[str, Any]], deals: int, console: Console) -> None:
     """Print one line an opponent."""
-    table = Table(title=f"{deals} deals against each, in duplicate pairs")
+    table = Table(title=f"{deals} duplicate pairs against each")
     table.add_column("opponent")
     table.add_column("points a deal", justify="right")
     table.add_column("95 % interval", justify="right")
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = Parser(prog="python -m training.evaluate", description=__doc__.splitlines()[0])
     parser.add_argument("checkpoint", type=Path, help="a checkpoint or policy, .safetensors")
-    parser.add_argument("--deals", type=int, default=2000, help="deals against each opponent (2000)")
+    parser.add_argument("--deals", type=int, default=2000, help="duplicate pairs of deals against each opponent (2000)")
     parser.add_argument("--seed", type=int, default=EVALUATION_SEED, help=f"of the deals ({EVALUATION_SEED})")
     parser.add_argument("--sample", action="store_true", help="draw from the policy instead of its best action")
     try:

@@ -24,7 +24,7 @@ from models import checkpoint as checkpoints
 from models.player import NetPlayer
 from training import run as runs
 from training.command import Parser, refuse, sentence
-from training.config import Config, load, parse_overrides
+from training.config import Config, joined, load, parse_overrides
 from training.evaluate import EVALUATION_SEED, measure, show
 from training.learner import Diverged, Learner, schedule
 from training.progress import Progress
@@ -40,6 +40,7 @@ class Interrupt:
         if self.wished:
             raise KeyboardInterrupt
         self.wished = True
+        print("Stopping after this iteration; once more stops at once.", file=sys.stderr)
 
 
 @contextmanager
@@ -212,7 +213,7 @@ def main(arguments: list[str] | None = None) -> int:
     threading.excepthook = _thread_failed
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C outside the loop, too
     try:
-        options, rest = parser.parse_known_args(arguments)
+        options, rest = parser.parse_known_args(joined(sys.argv[1:] if arguments is None else arguments))
         if options.config is None:
             if not (options.resume and options.run):
                 parser.error("a CONFIG is needed, unless --resume and --run name a run")

@@ -56,7 +56,8 @@ class SelfPlayVector:
     Args:
         num_envs: number of tables, at least 1.
         rules: `Rules` or a preset's name.
-        episode: "deal" or "match".
+        episode: "deal" or "match". A deal is one in a match under way: random dealer, match scores below the target,
+            where there is litige sometimes a pot.
         reward: "points", "tricks" or "win".
         seed: table j's episode k depends on (seed, j, k) alone, not on N or threads; None draws one.
         threads: slices stepped side by side.
