@@ -18,11 +18,19 @@ from twin import start_both  # noqa: E402
 
 from belote_env.cards import CARD_NAMES  # noqa: E402
 from belote_env.engine import apply, begin_deal  # noqa: E402
-from belote_env.notation import action_name, legal_numbers, position_text  # noqa: E402
+from belote_env.notation import action_name, legal_numbers, parse_rules, position_text  # noqa: E402
 from belote_env.rules import Rules  # noqa: E402
 from belote_env.state import MADE, NOBODY, PLAY, new_states  # noqa: E402
 
-TABLES = ["single_deal", "belote_501", "classic", "coinche", "contree"]
+#: Each table by the text of its rules; `declarations` without section 7 so far.
+TABLES = {
+    "single_deal": "single_deal",
+    "belote_501": "belote_501",
+    "classic": "classic",
+    "coinche": "coinche",
+    "contree": "contree",
+    "declarations(declarations=false)": slow.override("declarations", declarations=False),
+}
 DEALS = 10_000
 
 
@@ -51,7 +59,7 @@ def choose(legal: list[int], state: int) -> tuple[int, int]:
 
 def signature(table: str, fast: bool, deals: int = DEALS) -> str:
     """Checksum over every action and result of seeded deals: by the engine when `fast`, else by the referee."""
-    rules = Rules.preset(table)
+    rules = parse_rules(table)
     total = 0
     for number in range(deals):
         pack, dealer, _ = seeded_deal(number)
@@ -69,13 +77,13 @@ def signature(table: str, fast: bool, deals: int = DEALS) -> str:
             played = s["taker"] != NOBODY
             result = [*s["deal_scores"], *s["points"], *s["won"], int(played and s["made"] == MADE), s["pot"]]
         else:
-            game = slow.Referee(table, [CARD_NAMES[c] for c in pack], dealer)
+            game = slow.Referee(TABLES[table], [CARD_NAMES[c] for c in pack], dealer)
             while legal := sorted(game.legal()):
                 action, state = choose(legal, state)
                 trace.append(action)
                 game.apply(action)
             result = [*game.deal_scores, *game.trick_points, *game.tricks_won, int(bool(game.made)), game.pot]
-            if slow.TABLES[table]["target"] is None:
+            if not rules.target:
                 result[-1] = 0  # the match is over, and a pot with it
         total = zlib.crc32(" ".join(str(int(n)) for n in trace + result).encode(), total)
     return f"{total:08x}"
@@ -131,13 +139,13 @@ def _slow_lines(game: slow.Referee, depth: int) -> int:
 
 def positions(table: str):
     """Twenty fixed positions: four in the bidding, sixteen from the third trick on. `(text, referee)`."""
-    rules = Rules.preset(table)
+    rules = parse_rules(table)
     number = 0
     found = 0
     while found < 20:
         pack, dealer, rng = seeded_deal(1_000_000 + number)
         number += 1
-        states, game = start_both(rules, table, pack, dealer)
+        states, game = start_both(rules, TABLES[table], pack, dealer)
         moves = rng.randrange(4) if found < 4 else 99
         if found < 4 and rules.bidding == "auction":
             moves = rng.randrange(8)
@@ -162,11 +170,11 @@ def main() -> None:
     counts: dict[str, dict[str, dict[str, int]]] = {}
     for table in TABLES:
         counts[table] = {}
-        bidding = Rules.preset(table).bidding
+        rules = parse_rules(table)
         for text, game in positions(table):
             phase = {"bid1": 0, "bid2": 1, "auction": 2, "answer": 3, "play": 4}[game.phase]
-            depth = perft_depth(Rules.preset(table), phase)
-            counts[table][text] = {action_name(a, phase, bidding): n for a, n in slow_perft(game, depth).items()}
+            depth = perft_depth(rules, phase)
+            counts[table][text] = {action_name(a, phase, rules.bidding): n for a, n in slow_perft(game, depth).items()}
         print(table, sum(sum(c.values()) for c in counts[table].values()), "lines", flush=True)
     (HERE / "perft.json").write_text(json.dumps(counts, indent=1) + "\n")
     marks = {}
