@@ -15,7 +15,7 @@ from belote_env.engine import below, word
 from belote_env.notation import legal_numbers
 from belote_env.rules import Rules
 
-#: Decisions a table compared in the suite; `make oracle` plays more.
+#: Decisions a table compared in the suite.
 DECISIONS = 200_000
 #: Our rules and the referee's settings for each table that is played; `declarations` without section 7 so far.
 TABLES = {
