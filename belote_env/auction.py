@@ -22,6 +22,7 @@ from belote_env.state import (
 
 ANY_SUIT = choice("second_round", "any")
 BY_SIDE = choice("surcoinche_by", "side")
+BY_AUCTION = choice("bidding", "auction")
 
 
 def _calls_above() -> NDArray[np.int64]:
@@ -157,18 +158,19 @@ def deal_rest(states, i):
 def deal_first(states, i, rules):
     """Deal the packets before the bidding from the seat after the dealer; in turn-up games turn the next card."""
     s = states[i]
-    for seat in range(4):
-        s.hands[seat] = 0
-    at = 0
-    for p in range(4):
-        size = np.int64(rules[0].packets[p])
-        for k in range(1, 5):
-            seat = (np.int64(s.dealer) + k) & 3
-            hand = np.int64(s.hands[seat])
-            for _ in range(size):
-                hand |= 1 << np.int64(s.pack[at])
-                at += 1
-            s.hands[seat] = hand
+    r = rules[0]
+    dealt, odd, late = np.int64(0), np.int64(0), np.int64(0)  # of four seats: 1 and 3, 2 and 3 from the dealer's left
+    for k in range(32):
+        card = 1 << np.int64(s.pack[k])
+        dealt |= card & r.dealt_to[0, k]
+        odd |= card & r.dealt_to[1, k]
+        late |= card & r.dealt_to[2, k]
+    first = np.int64(s.dealer) + 1
+    s.hands[first & 3] = dealt & ~(odd | late)
+    s.hands[(first + 1) & 3] = odd & ~late
+    s.hands[(first + 2) & 3] = late & ~odd
+    s.hands[(first + 3) & 3] = odd & late
+    at = 32 if rules[0].bidding == BY_AUCTION else 20
     s.turned = NO_CARD
     s.phase = BID_ONE if at < 32 else AUCTION
     if at < 32:
@@ -179,4 +181,4 @@ def deal_first(states, i, rules):
             s.barred[seat] = 1 << turned  # on the table, in nobody's hand
     s.dealt = at
     s.taker = NOBODY
-    s.turn = (np.int64(s.dealer) + 1) & 3
+    s.turn = first & 3

@@ -10,10 +10,10 @@ import numpy as np
 
 from belote_env._jit import kernel
 from belote_env.bits import count_bits, nth_bit
-from belote_env.engine import apply, below, legal_actions, mix, new_match, next_deal
+from belote_env.engine import below, mix, new_match, next_deal, play_out
 from belote_env.envs import SelfPlayVector, belote_v0
 from belote_env.rules import Rules, as_rules
-from belote_env.state import DEAL_OVER, MATCH_OVER, new_states
+from belote_env.state import MATCH_OVER, new_states
 
 
 @kernel
@@ -23,12 +23,8 @@ def random_playout(states, i, rules, seed, deals):
     x = np.uint64(seed)
     decisions = 0
     for _ in range(deals):
-        while np.int64(states[i].phase) < DEAL_OVER:
-            low, high = legal_actions(states, i, rules)
-            x += np.uint64(0x9E3779B97F4A7C15)
-            pick = below(mix(x), count_bits(low) + count_bits(high))
-            apply(states, i, rules, nth_bit(low, high, pick))
-            decisions += 1
+        made, x = play_out(states, i, rules, x)
+        decisions += made
         if np.int64(states[i].phase) == MATCH_OVER:
             new_match(states, i, rules, x)
         else:

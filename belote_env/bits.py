@@ -103,6 +103,18 @@ else:
 
 
 @kernel
+def choose(flag, one, zero):
+    """`one` where `flag` is 1, `zero` where it is 0: arithmetic, since a compiler may turn a choice into a branch."""
+    return zero ^ ((zero ^ one) & -flag)
+
+
+@kernel
+def is_some(bits):
+    """1 for a set of bits below 63 that is not empty, 0 for the empty one."""
+    return (-bits >> 63) & 1
+
+
+@kernel
 def nth_bit(low, high, n):
     """Number of the n-th set bit, from 0, of a 128-bit set in two halves."""
     base = 0

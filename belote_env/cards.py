@@ -74,8 +74,13 @@ SUIT_MASK = np.array([0xFF << (8 * s) for s in range(4)], np.int64)
 TRUMP_MASK = np.array([0xFF << (8 * s) if s < 4 else 0 for s in range(6)], np.int64)
 #: (6, 33) bit set of the trumps that beat a card: the higher ones, or all where it is plain.
 BEATING = np.where((TRUMP_MASK[:, None] >> np.arange(33)) & 1, HIGHER, TRUMP_MASK[:, None])
-#: (6, 4) all cards where a led suit ranks as trump, so that it must be beaten if you can (rules 4, 9); else none.
-MUST_BEAT = np.array([[ALL_CARDS if _ranks_as_trump(suit, s) else 0 for suit in range(4)] for s in range(6)], np.int64)
+#: (6, 33) bit set of the cards that win a trick from its best card; every card wins an empty trick.
+TAKING = HIGHER | BEATING
+TAKING[:, NO_CARD] = ALL_CARDS
+#: (6, 33) bit set of the cards that one who can must beat a card with in its own suit: where it ranks as trump (4, 9).
+OVER = np.array(
+    [[_higher(c, s) if _ranks_as_trump(c // 8, s) else 0 for c in range(32)] + [0] for s in range(6)], np.int64
+)
 #: (6,) bit set of the cards that may be half of a belote: K and Q of trump (rules 5.1), in all-trump of each suit (9).
 BELOTE_CARDS = np.array(
     [TRUMP_MASK[s] & 0x30303030 if s < 4 else 0x30303030 * (s == ALL_TRUMP) for s in range(6)], np.int64

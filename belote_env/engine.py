@@ -7,7 +7,8 @@ import numpy as np
 
 from belote_env._jit import kernel
 from belote_env.auction import apply_call, deal_first, deal_rest, legal_calls
-from belote_env.cards import ALL_TRUMP, BELOTE_CARDS, BELOTE_MASK, NO_CARD, POINTS, STRENGTH
+from belote_env.bits import choose, count_bits, nth_bit
+from belote_env.cards import ALL_TRUMP, BELOTE_CARDS, BELOTE_MASK, NO_CARD, POINTS, TAKING
 from belote_env.rules import choice
 from belote_env.scoring import deal_score, match_result
 from belote_env.state import (
@@ -144,8 +145,8 @@ def legal_actions(states, i, rules):
     if phase == PLAY:
         led, best, partner_best = trick_in_progress(states, i)
         s = states[i]
-        hand = np.int64(s.hands[s.turn])
-        return legal_cards(hand, led, best, partner_best, np.int64(s.strain), rules), 0
+        hand = np.int64(s.hands[np.int64(s.turn) & 3])
+        return legal_cards(hand, led, best, partner_best, np.int64(s.strain) & 7, rules), 0
     if phase >= DEAL_OVER:
         return 0, 0
     return legal_calls(states, i, rules)
@@ -235,7 +236,7 @@ def end_deal(states, i, rules):
 
 
 @kernel
-def note_belote(states, i, rules, seat, card):
+def note_belote(states, i, rules, seat, card, learn):
     """Rules 5.2: show belote with the first of K and Q, credit 20 with the second; either way everybody learns."""
     s = states[i]
     suit = card >> 3
@@ -247,58 +248,59 @@ def note_belote(states, i, rules, seat, card):
         if np.int64(s.belote_shown[suit]) == 2:
             s.belote_points[seat & 1] = np.int64(s.belote_points[seat & 1]) + 20
         for k in range(4):
-            if k != seat:
+            if learn and k != seat:
                 s.barred[k] = np.int64(s.barred[k]) | other
-    else:
+    elif learn:
         s.barred[seat] = np.int64(s.barred[seat]) | other
 
 
 @kernel
-def play_card(states, i, rules, card):
-    """Play a legal card: what it proves, belote, who wins, and the end of a trick or deal."""
+def play_card(states, i, rules, card, learn):
+    """Play a legal card: what it proves (when anybody is to `learn` it), belote, who wins, the end of trick or deal."""
+    # Masks tell numba that an index is not negative, arithmetic instead of `if` that nothing is to be predicted: in a
+    # batch of tables every such branch would be taken at random.
     s = states[i]
-    seat = np.int64(s.turn)
-    strain = np.int64(s.strain)
-    n = np.int64(s.n_cards)
+    seat = np.int64(s.turn) & 3
+    strain = np.int64(s.strain) & 7
+    n = np.int64(s.n_cards) & 31
+    card &= 31
     bit = 1 << card
     led, best, partner_best = trick_in_progress(states, i)
-    s.barred[seat] = np.int64(s.barred[seat]) | denied_cards(card, led, best, partner_best, strain, rules)
+    if learn:
+        s.barred[seat] = np.int64(s.barred[seat]) | denied_cards(card, led, best, partner_best, strain, rules)
+        for k in range(3):
+            s.when[k] = np.int64(s.when[k]) | (((n >> (k + 2)) & 1) << card)
     s.hands[seat] = np.int64(s.hands[seat]) & ~bit
     s.played[seat] = np.int64(s.played[seat]) | bit
-    trick = n >> 2
-    for k in range(3):
-        s.when[k] = np.int64(s.when[k]) | (bit & -((trick >> k) & 1))
     s.cards[n] = card
     s.n_cards = n + 1
     if (BELOTE_CARDS[strain] >> card) & 1:
-        note_belote(states, i, rules, seat, card)
-    suit = card >> 3 if led < 0 else led
-    takes = STRENGTH[strain, suit, card] > STRENGTH[strain, suit, best]  # a lead beats no card
-    winner = seat if takes else np.int64(s.winner)
+        note_belote(states, i, rules, seat, card, learn)
+    takes = (TAKING[strain, best] >> card) & 1
+    winner = choose(takes, seat, np.int64(s.winner))
     points = np.int64(s.trick_points) + POINTS[strain, card]
-    # the last card of a trick: values first, choices last, as in `tricks.legal_cards`
-    ends = n & 3 == 3
+    ends = ((n & 3) + 1) >> 2
     side = winner & 1
-    won = np.int64(s.won[side]) + (1 if ends else 0)
+    won = np.int64(s.won[side]) + ends
     if n == 31:  # 1.4: dix de der, or capot in its place
         points += 100 if won == 8 else 10
     s.won[side] = won
-    s.points[side] = np.int64(s.points[side]) + (points if ends else 0)
-    s.trick_points = 0 if ends else points
-    s.leader = winner if ends else np.int64(s.leader)
-    s.turn = winner if ends else (seat + 1) & 3
-    s.winner = NOBODY if ends else winner
-    s.best = NO_CARD if ends else (card if takes else best)
+    s.points[side] = np.int64(s.points[side]) + (points & -ends)
+    s.trick_points = choose(ends, 0, points)
+    s.leader = choose(ends, winner, np.int64(s.leader))
+    s.turn = choose(ends, winner, (seat + 1) & 3)
+    s.winner = choose(ends, NOBODY, winner)
+    s.best = choose(ends, NO_CARD, choose(takes, card, best))
     if n == 31:
         end_deal(states, i, rules)
 
 
 @kernel
-def apply(states, i, rules, action):
-    """Apply a legal action."""
+def enter(states, i, rules, action, learn):
+    """Apply a legal action; `learn` says whether to keep what the cards prove about hidden hands."""
     phase = np.int64(states[i].phase)
     if phase == PLAY:
-        play_card(states, i, rules, action)
+        play_card(states, i, rules, action, learn)
     elif apply_call(states, i, rules, action):
         if np.int64(states[i].taker) == NOBODY:
             end_deal(states, i, rules)
@@ -306,3 +308,25 @@ def apply(states, i, rules, action):
             if phase <= BID_TWO:
                 deal_rest(states, i)
             begin_play(states, i, rules)
+
+
+@kernel
+def apply(states, i, rules, action):
+    """Apply a legal action."""
+    enter(states, i, rules, action, True)
+
+
+@kernel
+def play_out(states, i, rules, x):
+    """Play a deal to its end at random, every legal action as likely; returns `(decisions, next random word)`.
+
+    For the sake of the result: what the cards prove is not kept, so nobody should observe the state afterwards.
+    """
+    decisions = 0
+    while np.int64(states[i].phase) < DEAL_OVER:
+        low, high = legal_actions(states, i, rules)
+        x += _GOLDEN
+        pick = below(mix(x), count_bits(low) + count_bits(high))
+        enter(states, i, rules, nth_bit(low, high, pick), False)
+        decisions += 1
+    return decisions, x

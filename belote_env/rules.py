@@ -188,6 +188,10 @@ class Rules:
                 record[name] = get_args(hint).index(value) if get_args(hint) else value
         record["bits"] = self.bits
         record["calls_low"], record["calls_high"] = self._calls
+        record["any_trump"] = 0 if self.overtrump else 2**32 - 1
+        record["any_card"] = 2**32 - 1 if self.undertrump == "free" else 0
+        for at, seat in enumerate(k for size in self.packets for k in range(4) for _ in range(size)):
+            record["dealt_to"][0, :, at] = -1, -(seat & 1), -(seat >> 1)
         # score * score_step >> 40 is score * 12 // target, exactly for any score below a million
         record["score_step"] = (12 << 40) // self.target + 1 if self.target else 0
         record.flags.writeable = False
@@ -262,7 +266,11 @@ PACKED = np.dtype(
             for name in _HINTS
             if name not in ("name", "direction")
         ]
-        + [("bits", np.uint32), ("calls_low", np.int64), ("calls_high", np.int64), ("score_step", np.int64)],
+        + [("bits", np.uint32), ("calls_low", np.int64), ("calls_high", np.int64), ("score_step", np.int64)]
+        # what one may ruff with, as masks: any trump though another beats, any card though no trump does (rules 4)
+        + [("any_trump", np.int64), ("any_card", np.int64)]
+        # by place in the pack, as masks: dealt before the bidding, and the two bits of the seat from the dealer's left
+        + [("dealt_to", np.int64, (3, 32))],
     )
 )
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from belote_env._jit import kernel
-from belote_env.cards import ALL_CARDS, BEATING, HIGHER, MUST_BEAT, SUIT_MASK, TRUMP_MASK
+from belote_env.bits import choose, is_some
+from belote_env.cards import ALL_CARDS, BEATING, OVER, SUIT_MASK, TRUMP_MASK
 from belote_env.rules import choice
 
-FREE_UNDERTRUMP = choice("undertrump", "free")
 PARTNER_FREE = choice("partner_winning", "free")
 PARTNER_OVERTRUMP = choice("partner_winning", "overtrump")
 
@@ -25,14 +25,13 @@ def legal_cards(hand, led, best, partner_best, strain, rules):
     """
     # Values first, choices last: they compile to selects, and a batch of tables has no branch to mispredict.
     r = rules[0]
-    suit = led & 3
-    follow = hand & SUIT_MASK[suit]
-    over = follow & HIGHER[strain, best] & MUST_BEAT[strain, suit]
+    follow = hand & SUIT_MASK[led & 3]
+    over = follow & OVER[strain, best]
     trumps = hand & TRUMP_MASK[strain]
     beating = hand & BEATING[strain, best]
-    cannot = hand if r.undertrump == FREE_UNDERTRUMP else trumps
-    can = beating if r.overtrump else trumps
-    ruff = can if beating else cannot
+    can = beating | (trumps & np.int64(r.any_trump))
+    cannot = trumps | (hand & np.int64(r.any_card))
+    ruff = choose(is_some(beating), can, cannot)
     if r.partner_winning != PARTNER_FREE:
         plain = hand & ~trumps
         over_partner = beating if beating else trumps
@@ -55,23 +54,22 @@ def denied_cards(card, led, best, partner_best, strain, rules):
     this set are disjoint; every duty of rules 4 binds through the presence of single cards.
     """
     r = rules[0]
-    suit = led & 3
-    higher = HIGHER[strain, best] & MUST_BEAT[strain, suit]
-    following = 0 if (higher >> card) & 1 else higher
+    suit = SUIT_MASK[led & 3]
+    higher = suit & OVER[strain, best]
+    following = choose((higher >> card) & 1, 0, higher)
     trumps = TRUMP_MASK[strain]
     beating = BEATING[strain, best]
     is_trump = (trumps >> card) & 1
-    unbeaten = 0 if (beating >> card) & 1 else beating
-    as_trump = unbeaten if r.overtrump else 0
-    as_plain = beating if r.undertrump == FREE_UNDERTRUMP else trumps
-    against = as_trump if is_trump else as_plain
+    unbeaten = choose((beating >> card) & 1, 0, beating)
+    as_trump = unbeaten & ~np.int64(r.any_trump)
+    as_plain = beating | (trumps & ~np.int64(r.any_card))
+    against = choose(is_trump, as_trump, as_plain)
+    beside = 0
     if r.partner_winning != PARTNER_FREE:
         barred = 0 if r.partner_winning == PARTNER_OVERTRUMP else ~trumps & ALL_CARDS
-        beside = barred | unbeaten if is_trump else 0
-    else:
-        beside = 0
-    void = SUIT_MASK[suit] | (beside if partner_best else against)
-    denied = following if card >> 3 == suit else void
+        beside = (barred | unbeaten) & -is_trump
+    void = suit | (beside if partner_best else against)
+    denied = choose((suit >> card) & 1, following, void)
     return 0 if led < 0 else denied
 
 
@@ -81,5 +79,5 @@ def trick_in_progress(states, i):
     s = states[i]
     n = np.int64(s.n_cards)
     led = np.int64(s.cards[n & 28]) >> 3
-    partner_best = np.int64(s.winner) == ((np.int64(s.turn) + 2) & 3)
+    partner_best = (np.int64(s.winner) ^ np.int64(s.turn)) == 2
     return -1 if n & 3 == 0 else led, np.int64(s.best), partner_best

@@ -32,7 +32,7 @@ from belote_env.game import Game
 from belote_env.notation import action_name, legal_numbers, parse_position, position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, SIZE, STATE_SIZE, WORDS, observe, observe_hidden
 from belote_env.rules import Rules, as_rules
-from belote_env.state import DEAL_OVER, new_states
+from belote_env.state import DEAL_OVER, aligned_zeros, new_states
 
 AGENTS = ("player_0", "player_1", "player_2", "player_3")
 RENDER_MODES = ("human", "ansi")
@@ -123,7 +123,7 @@ class raw_env(AECEnv):
         self._seed: np.uint64 | None = None
         self._number = -1
         self._states = new_states(1)
-        self._out = np.zeros((1, WORDS + mask_words(self._n)), np.uint64)
+        self._out = aligned_zeros((1, WORDS + mask_words(self._n)), np.uint64)
         self._bind()
         spaces = [self._new_space() for _ in AGENTS]
         self.observation_spaces = dict(zip(AGENTS, spaces, strict=True))

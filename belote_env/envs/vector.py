@@ -21,7 +21,7 @@ from belote_env.game import checked_seed
 from belote_env.notation import position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, SIZE
 from belote_env.rules import Rules, as_rules
-from belote_env.state import STATE, first_unsound, new_states
+from belote_env.state import STATE, aligned_zeros, first_unsound, new_states
 
 
 def check_episode(rules: Rules, episode: str, reward: str) -> tuple[int, int]:
@@ -241,5 +241,5 @@ def _split(n: int, parts: int) -> list[tuple[int, int]]:
 
 def _words(rows: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
     """The same zeroed memory as (rows, size) bytes and as (rows, size / 8) words."""
-    words = np.zeros((rows, size // 8), np.uint64)
+    words = aligned_zeros((rows, size // 8), np.uint64)
     return words.view(np.uint8).reshape(rows, size), words
