@@ -19,6 +19,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import pettingzoo
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
@@ -355,6 +356,13 @@ def env(**kwargs: Any) -> raw_env:
 def parallel_env(**kwargs: Any) -> raw_parallel_env:
     """All four agents at a time; the arguments are those of `raw_env`."""
     return raw_parallel_env(raw_env(**kwargs))
+
+
+if hasattr(pettingzoo, "register"):  # from 1.27 on
+    for _kind, _registry in (("aec", pettingzoo.aec_registry), ("parallel", pettingzoo.parallel_registry)):
+        if "belote/belote-v0" not in _registry:
+            _door = "env" if _kind == "aec" else "parallel_env"
+            pettingzoo.register(_kind, "belote/belote-v0", entry_point=f"{__name__}:{_door}")
 
 
 def table_text(game: Game) -> str:

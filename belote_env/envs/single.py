@@ -155,7 +155,8 @@ class BeloteEnv(gymnasium.Env[Any, Any]):
         """(n_actions,) bool, True where legal: what sb3-contrib's MaskablePPO asks for."""
         if not self._begun:
             raise ResetNeeded("call reset() first")
-        return self._tables.masks[0] == 1
+        mask: NDArray[np.bool_] = self._tables.masks[0].astype(np.bool_)
+        return mask
 
     def _observation(self) -> Any:
         bits = self._tables.bits[0].astype(self._dtype)

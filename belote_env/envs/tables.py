@@ -196,8 +196,8 @@ class LearnerTables:
         self._packed = self.rules.packed
         self._words = self.states.view(np.uint64).reshape(self.n, STATE_WORDS)
         self._copy_words = self._copies.view(np.uint64).reshape(self.n, STATE_WORDS)
-        self.bits = self._bit_words.view(np.uint8).reshape(self.n, SIZE)
-        self.masks = self._mask_words.view(np.int8)[:, : self.n_actions]
+        self.bits: NDArray[np.uint8] = self._bit_words.view(np.uint8).reshape(self.n, SIZE)
+        self.masks: NDArray[np.int8] = self._mask_words.view(np.int8)[:, : self.n_actions]
 
     def __getstate__(self) -> dict[str, Any]:
         bound = ("_packed", "_words", "_copy_words", "bits", "masks")
