@@ -3,6 +3,8 @@
 import copy
 import pickle
 import random
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
@@ -136,6 +138,16 @@ def test_gymnasium_makes_it():
     assert BeloteVectorEnv.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     ours.close()
     sync.close()
+
+
+def test_gymnasium_1_0_has_no_autoreset_mode():
+    code = """if True:
+        import gymnasium.vector
+        del gymnasium.vector.AutoresetMode
+        from belote_env.envs import BeloteVectorEnv
+        print(BeloteVectorEnv(2).metadata["autoreset_mode"].value)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "NextStep"
 
 
 # --- rewards, masks -----------------------------------------------------------------------------------------

@@ -81,6 +81,8 @@ def test_spaces(obs_dtype):
 
 def test_a_spec_is_text():
     env = gymnasium.make(ID, rules="coinche", opponents=["random", "heuristic", "random"], seat=2)
+    env.reset(seed=4)
+    assert (env.get_wrapper_attr("action_masks")() == env.unwrapped.action_masks()).all()  # how sb3-contrib asks
     again = gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json())
     assert json.loads(env.spec.to_json())["kwargs"] == env.spec.kwargs
     other = gymnasium.make(again)
