@@ -170,7 +170,7 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise illegal_action(int(chosen[bad]), who, tables.states, bad, self.rules)
         infos: dict[str, Any] = {}
         with tables.kept():
-            rewards = tables.step(chosen, ~over, over)
+            rewards = tables.step(chosen, ~over)
             ended = tables.over.copy()
             if self._autoreset == AutoresetMode.SAME_STEP and ended.any():
                 infos = self._final(ended)

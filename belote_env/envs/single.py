@@ -41,7 +41,6 @@ from belote_env.rules import Rules, as_rules
 from belote_env.state import DEAL_OVER
 
 _ALL = np.ones(1, np.bool_)
-_NONE = np.zeros(1, np.bool_)
 
 
 class BeloteEnv(gymnasium.Env[Any, Any]):
@@ -142,11 +141,11 @@ class BeloteEnv(gymnasium.Env[Any, Any]):
             raise ResetNeeded("the episode is over: call reset()" if self._begun else "call reset() first")
         who = AGENTS[tables.learners[0]]
         number = checked_action(action, who)
-        actions = np.array([number if 0 <= number < tables.n_actions else -1], np.int64)
-        if not self._illegal_ends and tables.refused(actions, _ALL) >= 0:
+        legal = 0 <= number < tables.n_actions and tables.masks[0, number]
+        if not (legal or self._illegal_ends):
             raise illegal_action(number, who, tables.states, 0, self.rules)
         with tables.kept():
-            reward = tables.step(actions, _ALL, _NONE)
+            reward = tables.step(np.array([number if legal else -1], np.int64), _ALL)
         if self.render_mode == "human":
             self.render()
         return self._observation(), float(reward[0]), bool(tables.over[0]), False, self._info()

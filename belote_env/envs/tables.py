@@ -25,8 +25,8 @@ from belote_env.state import new_states
 Opponent = Player | str | Callable[..., int]
 Mask = NDArray[np.bool_]
 
-#: What an error leaves as it was; the states as words, which are copied in one go.
-_KEPT = ("_words", "seeds", "numbers", "learners", "paid", "over")
+#: Views, scratch and what is kept against errors: made anew for a copy.
+_BOUND = ("_packed", "_words", "bits", "masks", "_rows", "_seats", "_copies", "_copy_words", "_kept")
 
 
 class LearnerTables:
@@ -72,12 +72,10 @@ class LearnerTables:
         self.paid = np.zeros(n)
         self.over = np.zeros(n, np.bool_)
         self.scores = np.zeros((n, 2), np.int64)
-        self._rows, self._seats = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self._copies = new_states(n)
+        self._all = np.ones(n, np.bool_)
         self._bit_words = np.zeros((n, WORDS), np.uint64)
         self._mask_words = np.zeros((n, mask_words(self.n_actions)), np.uint64)
         self._bind()
-        self._before = {name: getattr(self, name).copy() for name in _KEPT}
 
     # -- episodes
 
@@ -115,8 +113,8 @@ class LearnerTables:
         """Index of the first active table where an action is not legal, or -1."""
         return int(refused(active, actions, self.masks, self.n_actions))
 
-    def step(self, actions: NDArray[np.int64], active: Mask, fresh: Mask) -> NDArray[np.float64]:
-        """Play at the active tables and start the next episode of the fresh ones.
+    def step(self, actions: NDArray[np.int64], active: Mask) -> NDArray[np.float64]:
+        """Play at the active tables and start the next episode of all others.
 
         An action that is not legal ends the episode: the learner's side loses `ILLEGAL_PENALTY`.
 
@@ -130,9 +128,11 @@ class LearnerTables:
             play_learners, active, actions, self.states, self._packed, self._episode, self._reward, self.learners,
             self.paid, self.over, self.masks, self.n_actions, ILLEGAL_PENALTY,
         )  # fmt: skip
-        self._deal(fresh)
+        fresh = ~active
+        if fresh.any():
+            self._deal(fresh)
         self._slices.run(self._play_on)
-        self._show(active | fresh)
+        self._show(self._all)
         rewards = np.where(active, self.paid, 0.0)
         self.paid[active] = 0.0
         return rewards
@@ -140,13 +140,13 @@ class LearnerTables:
     @contextmanager
     def kept(self) -> Iterator[None]:
         """Whatever fails inside, the tables are as they were before."""
-        for name, copy in self._before.items():
-            np.copyto(copy, getattr(self, name))
+        for array, copy in self._kept:
+            np.copyto(copy, array)
         try:
             yield
         except BaseException:
-            for name, copy in self._before.items():
-                np.copyto(getattr(self, name), copy)
+            for array, copy in self._kept:
+                np.copyto(array, copy)
             self._show(self.numbers >= 0)
             raise
 
@@ -195,13 +195,16 @@ class LearnerTables:
     def _bind(self) -> None:
         self._packed = self.rules.packed
         self._words = self.states.view(np.uint64).reshape(self.n, STATE_WORDS)
-        self._copy_words = self._copies.view(np.uint64).reshape(self.n, STATE_WORDS)
         self.bits: NDArray[np.uint8] = self._bit_words.view(np.uint8).reshape(self.n, SIZE)
         self.masks: NDArray[np.int8] = self._mask_words.view(np.int8)[:, : self.n_actions]
+        self._rows, self._seats = np.zeros(self.n, np.int64), np.zeros(self.n, np.int64)
+        self._copies = new_states(self.n)
+        self._copy_words = self._copies.view(np.uint64).reshape(self.n, STATE_WORDS)
+        changing = (self._words, self.seeds, self.numbers, self.learners, self.paid, self.over)
+        self._kept = [(array, array.copy()) for array in changing]
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_packed", "_words", "_copy_words", "bits", "masks")
-        return {name: value for name, value in self.__dict__.items() if name not in bound}
+        return {name: value for name, value in self.__dict__.items() if name not in _BOUND}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         self.__dict__.update(kept)
