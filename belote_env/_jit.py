@@ -36,6 +36,7 @@ KERNEL_ROOMS = (
     "players/heuristic.py",
     "players/random.py",
     "envs/batch.py",
+    "envs/seats.py",
     "arena.py",
     "bench.py",
 )

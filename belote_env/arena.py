@@ -19,11 +19,10 @@ from rich.table import Table
 from belote_env._jit import kernel
 from belote_env.engine import apply, is_legal, next_deal
 from belote_env.envs.batch import EPISODES, MATCH, start_episode
-from belote_env.notation import action_name, legal_numbers, position_text
 from belote_env.players import Player, as_player
-from belote_env.players.player import action_number
+from belote_env.players.answers import answer_numbers, illegal_answer
 from belote_env.rules import Rules, as_rules
-from belote_env.rulings import shown, whole_number
+from belote_env.rulings import whole_number
 from belote_env.state import DEAL_OVER, DRAWN, MADE, MATCH_OVER, NOBODY, TIED, new_states
 
 #: Two-sided 95 % point of the normal distribution.
@@ -237,41 +236,10 @@ class _Arena:
             tally.cpu_seconds += time.process_time() - start
             tally.timed += len(rows)
         tally.decisions += len(rows)
-        actions = self._numbers(player, answer, states, rows)
+        actions = answer_numbers(player, answer, states, rows, self.rules)
         bad = _apply_rows(states, rows, self.rules.packed, actions)
         if bad >= 0:
-            at, phase = int(rows[bad]), int(states["phase"][rows[bad]])
-            legal = ", ".join(action_name(n, phase, self.rules.bidding) for n in legal_numbers(states, at, self.rules))
-            raise ValueError(
-                f"{player.name} played {actions[bad]}, which is not legal for seat {seats[bad]}: legal are {legal}; "
-                f"position: {position_text(states, at, self.rules)}"
-            )
-
-    def _numbers(self, player: Player, answer: Any, states: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What a player answered as (n,) int64.
-
-        Raises:
-            ValueError: it is not an integer of 64 bits for each position.
-        """
-        try:
-            actions = np.asarray(answer)
-        except Exception:  # rows of different lengths, a tensor on another device
-            actions = np.asarray(None)
-        if actions.shape != rows.shape:
-            bad = 0
-            wrong = f"{actions.dtype} of shape {actions.shape}" if isinstance(answer, np.ndarray) else shown(answer)
-        elif actions.dtype.kind == "i":
-            return actions.astype(np.int64)
-        else:
-            numbers = [action_number(action) for action in actions]
-            if None not in numbers:
-                return np.array(numbers, np.int64)
-            bad = numbers.index(None)
-            wrong = f"{shown(actions[bad])} for seat {states['turn'][rows[bad]]}"
-        raise ValueError(
-            f"{player.name} must return {len(rows)} integers, not {wrong}; "
-            f"position: {position_text(states, int(rows[bad]), self.rules)}"
-        )
+            raise illegal_answer(player, int(actions[bad]), states, int(rows[bad]), self.rules)
 
     def _count(self, states: NDArray[Any], rows: NDArray[np.int64], first: int) -> None:
         """Enter deals that have ended."""

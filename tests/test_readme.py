@@ -1,4 +1,4 @@
-"""The README's Python runs as printed."""
+"""The Python of the README and of docs/environments.md runs as printed."""
 
 import re
 from pathlib import Path
@@ -6,14 +6,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+PAGES = ("README.md", "docs/environments.md")
+BLOCKS = [
+    (page, block) for page in PAGES for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_python_blocks(block):
-    exec(compile(block, "README.md", "exec"), {})
+@pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{page}-{k}" for k, (page, _) in enumerate(BLOCKS)])
+def test_python_blocks(page, block):
+    exec(compile(block, page, "exec"), {"__name__": page})
+
+
+def test_every_page_has_blocks():
+    assert {page for page, _ in BLOCKS} == set(PAGES)
 
 
 def test_the_first_example_is_short():
-    lines = [line for line in BLOCKS[0].splitlines() if line.strip()]
+    lines = [line for line in BLOCKS[0][1].splitlines() if line.strip()]
     assert len(lines) <= 15

@@ -15,35 +15,40 @@ the next one.
 """
 
 import secrets
-from operator import index
 from typing import Any
 
 import gymnasium
 import numpy as np
+import pettingzoo
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
+from belote_env.envs.arguments import (
+    ILLEGAL_PENALTY,
+    ILLEGAL_POLICIES,
+    MASK_PLACES,
+    OBSERVATION_DTYPES,
+    RENDER_MODES,
+    check_choice,
+    check_episode,
+    checked_action,
+    checked_position,
+    illegal_action,
+    observation_space,
+)
 from belote_env.envs.batch import ILLEGAL, OVER, begin_table, show_table, step_table
-from belote_env.envs.vector import check_episode
+from belote_env.envs.parallel import raw_parallel_env
 from belote_env.frames import IDENTITY_FRAME, mask_words
-from belote_env.game import Game
-from belote_env.notation import action_name, legal_numbers, parse_position, position_text, rules_text
+from belote_env.game import Game, checked_seed
+from belote_env.notation import position_text
 from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, SIZE, STATE_SIZE, WORDS, observe, observe_hidden
 from belote_env.rules import Rules, as_rules
 from belote_env.state import DEAL_OVER, aligned_zeros, new_states
 
 AGENTS = ("player_0", "player_1", "player_2", "player_3")
-RENDER_MODES = ("human", "ansi")
-MASK_PLACES = ("observation", "info")
-OBSERVATION_DTYPES = ("float32", "int8", "uint8", "float64")
-ILLEGAL_POLICIES = ("raise", "end")
 FINAL_MASKS = ("zeros", "ones")
-
-#: What an illegal action costs the offender's side, and pays the other, where it ends the game: as much as a lost
-#: match, or a deal lost by 256 points.
-ILLEGAL_PENALTY = 1.0
 
 _SEATS = {agent: seat for seat, agent in enumerate(AGENTS)}
 #: Attributes that a table has from its first `reset` on.
@@ -108,11 +113,11 @@ class raw_env(AECEnv):
         self.rules = as_rules(rules)
         self._episode, self._reward = check_episode(self.rules, episode, reward)
         if render_mode is not None:
-            _check("render_mode", render_mode, RENDER_MODES)
-        _check("mask_in", mask_in, MASK_PLACES)
-        _check("obs_dtype", obs_dtype, OBSERVATION_DTYPES)
-        _check("illegal", illegal, ILLEGAL_POLICIES)
-        _check("final_mask", final_mask, FINAL_MASKS)
+            check_choice("render_mode", render_mode, RENDER_MODES)
+        check_choice("mask_in", mask_in, MASK_PLACES)
+        check_choice("obs_dtype", obs_dtype, OBSERVATION_DTYPES)
+        check_choice("illegal", illegal, ILLEGAL_POLICIES)
+        check_choice("final_mask", final_mask, FINAL_MASKS)
         self.render_mode = render_mode
         self.possible_agents = list(AGENTS)
         self._dtype = np.dtype(obs_dtype)
@@ -125,7 +130,7 @@ class raw_env(AECEnv):
         self._states = new_states(1)
         self._out = aligned_zeros((1, WORDS + mask_words(self._n)), np.uint64)
         self._bind()
-        spaces = [self._new_space() for _ in AGENTS]
+        spaces = [observation_space(self._n, self._dtype, self._mask_in_info) for _ in AGENTS]
         self.observation_spaces = dict(zip(AGENTS, spaces, strict=True))
         self.action_spaces = {agent: Discrete(self._n) for agent in AGENTS}
         self.state_space = Box(0, 1, (STATE_SIZE,), self._dtype.type)
@@ -139,12 +144,6 @@ class raw_env(AECEnv):
     def action_space(self, agent: str) -> Discrete:
         """`Discrete(rules.n_actions)`, the same object each time."""
         return self.action_spaces[agent]
-
-    def _new_space(self) -> Box | Dict:
-        bits = Box(0, 1, (SIZE,), self._dtype.type)
-        if self._mask_in_info:
-            return bits
-        return Dict({"observation": bits, "action_mask": Box(0, 1, (self._n,), np.int8)})
 
     # -- episodes
 
@@ -161,9 +160,9 @@ class raw_env(AECEnv):
             ValueError: a seed outside 0..2**64-1, or a position that is malformed, over, or of other rules; nothing
                 has changed then.
         """
-        start = None if seed is None else _checked_seed(seed)
+        start = None if seed is None else np.uint64(checked_seed(seed))
         position = (options or {}).get("position")
-        states = None if position is None else self._checked_position(position)
+        states = None if position is None else checked_position(position, self.rules)
         if start is not None:
             self._seed, self._number = start, -1
         elif self._seed is None:
@@ -195,10 +194,7 @@ class raw_env(AECEnv):
         if self._seat < 0:
             self._step_dead(agent, action)
             return
-        try:
-            number = index(action)
-        except TypeError:
-            raise ValueError(f"{action!r} is not an action: {agent} is to play, and needs an integer") from None
+        number = checked_action(action, agent)
         seat, paid, deal_over = ILLEGAL, 0.0, False
         if 0 <= number < self._n:
             seat, paid, deal_over = step_table(
@@ -206,7 +202,7 @@ class raw_env(AECEnv):
             )
         if seat == ILLEGAL:
             if not self._illegal_ends:
-                raise ValueError(self._refusal(agent, number))
+                raise illegal_action(number, agent, self._states, 0, self.rules)
             seat, paid = OVER, ILLEGAL_PENALTY if self._seat & 1 else -ILLEGAL_PENALTY
         self._seat = seat
         self._cumulative_rewards[agent] = 0.0
@@ -242,14 +238,6 @@ class raw_env(AECEnv):
         self.rewards = dict.fromkeys(self.agents, 0.0)
         if self.agents:
             self.agent_selection = self.agents[0]
-
-    def _refusal(self, agent: str, action: int) -> str:
-        phase, bidding = int(self._states[0]["phase"]), self.rules.bidding
-        legal = [f"{a} ({action_name(a, phase, bidding)})" for a in legal_numbers(self._states, 0, self.rules)]
-        return (
-            f"action {action} is not legal for {agent}; legal are {', '.join(legal)}; "
-            f"position: {position_text(self._states, 0, self.rules)}"
-        )
 
     # -- what agents see
 
@@ -342,18 +330,6 @@ class raw_env(AECEnv):
 
     # -- copies
 
-    def _checked_position(self, text: str) -> NDArray[Any]:
-        if not isinstance(text, str):
-            raise ValueError(f"options['position'] is the text of a position, not {text!r}")
-        states, rules = parse_position(text)
-        if rules.digest != self.rules.digest:
-            raise ValueError(
-                f"this table plays {rules_text(self.rules)}, the position is of {rules_text(rules)}: {text}"
-            )
-        if int(states[0]["phase"]) >= DEAL_OVER:
-            raise ValueError(f"the deal of the position is over, there is nothing to play: {text}")
-        return states
-
     def _bind(self) -> None:
         self._packed = self.rules.packed
         self._bits = self._out[0, :WORDS].view(np.uint8)
@@ -375,6 +351,18 @@ class raw_env(AECEnv):
 def env(**kwargs: Any) -> raw_env:
     """The environment; the arguments are those of `raw_env`."""
     return raw_env(**kwargs)
+
+
+def parallel_env(**kwargs: Any) -> raw_parallel_env:
+    """All four agents at a time; the arguments are those of `raw_env`."""
+    return raw_parallel_env(raw_env(**kwargs))
+
+
+if hasattr(pettingzoo, "register"):  # from 1.27 on
+    for _kind, _registry in (("aec", pettingzoo.aec_registry), ("parallel", pettingzoo.parallel_registry)):
+        if "belote/belote-v0" not in _registry:
+            _door = "env" if _kind == "aec" else "parallel_env"
+            pettingzoo.register(_kind, "belote/belote-v0", entry_point=f"{__name__}:{_door}")
 
 
 def table_text(game: Game) -> str:
@@ -403,18 +391,3 @@ def table_text(game: Game) -> str:
     else:
         lines.append("legal: " + ", ".join(game.names(game.legal_actions())))
     return "\n".join(lines)
-
-
-def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
-
-
-def _checked_seed(seed: int) -> np.uint64:
-    try:
-        number = index(seed)
-    except TypeError:
-        number = -1
-    if isinstance(seed, bool) or not 0 <= number < 2**64:
-        raise ValueError(f"seed={seed!r}: an integer from 0 to 2**64 - 1 is needed")
-    return np.uint64(number)

@@ -1,42 +1,19 @@
 """`SelfPlayVector`: many tables stepped in place by compiled code, all four seats, for learners."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from belote_env.envs.batch import (
-    EPISODES,
-    REWARDS,
-    begin_tables,
-    first_illegal,
-    show_tables,
-    step_tables,
-)
+from belote_env.envs.arguments import check_episode
+from belote_env.envs.batch import begin_tables, first_illegal, show_tables, step_tables
+from belote_env.envs.slices import Slices
 from belote_env.frames import mask_words
 from belote_env.game import checked_seed
 from belote_env.notation import position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, SIZE
 from belote_env.rules import Rules, as_rules
 from belote_env.state import STATE, aligned_zeros, first_unsound, new_states
-
-
-def check_episode(rules: Rules, episode: str, reward: str) -> tuple[int, int]:
-    """The numbers of an episode kind and a reward kind.
-
-    Raises:
-        ValueError: unknown kinds, or a reward that the episode never pays.
-    """
-    if episode not in EPISODES:
-        raise ValueError(f"episode={episode!r} is not one of {', '.join(map(repr, EPISODES))}")
-    if reward not in REWARDS:
-        raise ValueError(f"reward={reward!r} is not one of {', '.join(map(repr, REWARDS))}")
-    if reward == "win" and episode == "deal" and rules.target > 0:
-        raise ValueError("reward='win' is paid at the end of a match: it needs episode='match'")
-    return EPISODES.index(episode), REWARDS.index(reward)
 
 
 class SelfPlayVector:
@@ -103,9 +80,7 @@ class SelfPlayVector:
             "hidden": hidden,
             "observe": observe,
         }
-        self._slices = _split(num_envs, min(threads, num_envs))
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_process = 0
+        self._slices = Slices(num_envs, threads)
         self.states = new_states(num_envs)
         self._legal = np.zeros((num_envs, 2), np.int64)
         self._frames = np.zeros(num_envs, np.int64)
@@ -224,19 +199,7 @@ class SelfPlayVector:
         return self._legal, self._frames, self.seat, self._observation_words, self._hidden_words, self._mask_words
 
     def _run(self, work: Any, *parts: tuple[Any, ...]) -> None:
-        arguments = tuple(argument for part in parts for argument in part)
-        if len(self._slices) == 1:
-            work(0, self.num_envs, *arguments)
-            return
-        if self._pool is None or self._pool_process != os.getpid():  # threads do not survive a fork
-            self._pool, self._pool_process = ThreadPoolExecutor(len(self._slices)), os.getpid()
-        for future in [self._pool.submit(work, lo, hi, *arguments) for lo, hi in self._slices]:
-            future.result()
-
-
-def _split(n: int, parts: int) -> list[tuple[int, int]]:
-    edges = [n * k // parts for k in range(parts + 1)]
-    return [(lo, hi) for lo, hi in pairwise(edges) if lo < hi]
+        self._slices.run(work, *(argument for part in parts for argument in part))
 
 
 def _words(rows: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
