@@ -37,7 +37,7 @@ KERNEL_ROOMS = (
     "players/random.py",
     "envs/batch.py",
     "arena.py",
-    "bench.py",
+    "bench/kernels.py",
 )
 
 
