@@ -1,4 +1,4 @@
-"""Ours and others' in one interleaved run, by CPU time: `python benchmarks/peers.py [--rounds 5] [--json FILE] [--plot FILE]`.
+"""Ours and others' in one interleaved run, by CPU time: `python benchmarks/peers.py [--rounds N] [--json F --plot F]`.
 
 Each peer is optional: what is not installed is left out and said so (extra `[peers]`).  Rates are decisions per
 CPU-second, median over the rounds with least and most; ratios are taken round by round against the peer that a

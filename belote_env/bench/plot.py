@@ -47,6 +47,7 @@ def _bars(axes: Any, found: list[Measured]) -> None:
         axes.annotate(short(median), (median, k), (6, 5), textcoords="offset points", va="bottom", fontsize=7)
     axes.invert_yaxis()
     axes.set_xscale("log")
+    axes.set_xlim(right=3 * max(spread.most for spread in spreads))
     axes.set_xlabel("decisions per CPU-second, median with least and most")
 
 
@@ -74,5 +75,5 @@ def _lines(axes: Any, found: list[Measured]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("tables")
-    axes.set_ylabel("decisions per CPU-second, median with least and most")
+    axes.set_ylabel("decisions per CPU-second")
     axes.legend(fontsize=7)
