@@ -163,6 +163,13 @@ def test_a_missing_environment_is_left_out(monkeypatch):
         doors.gymnasium_rate("classic", "random", 4, 1)
 
 
+@pytest.mark.skipif(not hasattr(envs, "BeloteVectorEnv"), reason="there is no Gymnasium vector environment")
+def test_a_learner_makes_about_a_quarter_of_the_decisions():
+    learner, everybody = (doors.gymnasium_rate("classic", "random", 64, 60, seats) for seats in (False, True))
+    assert learner.decisions <= 64 * 60
+    assert 3.5 < everybody.decisions / learner.decisions < 4.5
+
+
 def test_budgets_name_what_is_measured(peers):
     ours, theirs = {(task.name, task.rules) for task in peers.ours()}, {task.name for task in peers.PEERS}
     for budget in peers.BUDGETS:

@@ -119,8 +119,10 @@ def aec_rate(rules: Rules | str, decisions: int, sample: bool, raw: bool = False
     return timed(lambda: aec_loop(env, decisions, sample))
 
 
-def gymnasium_rate(rules: str, opponents: str, tables: int, steps: int) -> Rate:
-    """Decisions of the learner's seat in the Gymnasium vector environment; actions are drawn outside the time.
+def gymnasium_rate(rules: str, opponents: str, tables: int, steps: int, all_seats: bool = False) -> Rate:
+    """Decisions of the learner's seat, or of all, in the Gymnasium vector environment.
+
+    The seat's actions are drawn outside the measured time, the opponents' inside the environment.
 
     Raises:
         LeftOut: there is no such environment.
@@ -137,17 +139,25 @@ def gymnasium_rate(rules: str, opponents: str, tables: int, steps: int) -> Rate:
     observations, _ = env.reset(seed=1)
     actions, x = np.zeros(tables, np.int64), np.uint64(1)
     decisions, cpu, wall = 0, 0.0, 0.0
-    idle = np.zeros(tables, np.bool_)  # tables whose next step begins an episode and plays nothing
+    resets = np.zeros(tables, np.bool_)  # the step deals the next episode, and the seat's action is ignored
+    before = _deal_lengths(env)
     for k in range(WARM_UP + steps):
         x = np.uint64(random_masked(observations["action_mask"], x, actions))
         if k == WARM_UP:
             decisions, cpu, wall = 0, 0.0, 0.0
-        decisions += tables - int(idle.sum())
         cpu_start, wall_start = time.process_time(), time.perf_counter()
         observations, _, terminations, truncations, _ = env.step(actions)
         cpu += time.process_time() - cpu_start
         wall += time.perf_counter() - wall_start
-        if env.metadata["autoreset_mode"] == gymnasium.vector.AutoresetMode.NEXT_STEP:
-            idle = terminations | truncations
+        after = _deal_lengths(env)
+        made = after - np.where(resets, 0, before) if all_seats else ~resets
+        decisions += int(made.sum())
+        resets, before = terminations | truncations, after
     env.close()
     return Rate(decisions, cpu, wall)
+
+
+def _deal_lengths(env: Any) -> Any:
+    """(N,) int64: calls made and cards played so far in the deal of each table."""
+    states = env.unwrapped._tables.states
+    return np.add(states["n_calls"], states["n_cards"], dtype=np.int64)

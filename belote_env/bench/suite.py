@@ -103,14 +103,15 @@ def aec_tasks(rules: str) -> list[Task]:
 
 
 def gymnasium_tasks(rules: str, tables: int) -> list[Task]:
-    """The Gymnasium vector environment, decisions of the learner's seat."""
+    """The Gymnasium vector environment: decisions of the learner's seat, and of all seats."""
     return [
         Task(
-            f"Gymnasium vector, {tables:,} tables, {opponents} opponents, learner's seat",
-            sized(partial(gymnasium_rate, rules, opponents, tables)),
+            f"Gymnasium vector, {tables:,} tables, {opponents} opponents, {whose}",
+            sized(partial(gymnasium_rate, rules, opponents, tables, all_seats=all_seats)),
             rules,
         )
         for opponents in ("random", "heuristic")
+        for all_seats, whose in ((False, "learner's seat"), (True, "all seats"))
     ]
 
 
