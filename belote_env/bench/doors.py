@@ -80,13 +80,6 @@ class RandomPlay:
             vector.step(row)
 
 
-def vector_rate(rules: Rules | str, tables: int, steps: int, observe: bool = True, threads: int = 1) -> Rate:
-    """`SelfPlayVector.step` alone, `steps` times."""
-    play = RandomPlay(rules, tables)
-    play.draw(steps)
-    return play.replay(observe, threads)
-
-
 def aec_loop(env: Any, decisions: int, sample: bool) -> int:
     """The documented loop of any AEC environment with masks, for whole episodes; returns how many decisions it made.
 
