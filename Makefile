@@ -1,7 +1,7 @@
 # Everything runs in .venv, which is made on first use.
 #   PYTHON=python3.12   the Python to make it with (3.11 or newer)
 #   TORCH_INDEX=URL     a further package index for torch, e.g. https://download.pytorch.org/whl/cpu
-#   ARGS="-k scoring"   more arguments for `make test`
+#   ARGS="-k scoring"   more arguments for `make test`, `make oracle` or, as in ARGS=--quick, `belote bench`
 
 PYTHON ?= python3
 TORCH_INDEX ?=
@@ -15,7 +15,7 @@ ORACLE := $(VENV)/.oracle
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test oracle lint wheel-test clean
+.PHONY: help setup train test oracle bench lint wheel-test clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,11 @@ test: $(INSTALLED) ## run the test suite
 
 oracle: $(ORACLE) ## compare the engine with two outside engines at length (minutes)
 	BELOTE_ORACLE_LONG=1 $(PY) -m pytest -s tests/oracle $(ARGS)
+
+bench: $(INSTALLED) ## measure every door, then those peers that are installed; into runs/ (ten minutes)
+	@mkdir -p runs
+	$(PY) -m belote_env bench --json runs/bench.json --plot runs/bench.png $(ARGS)
+	$(PY) benchmarks/peers.py --json runs/peers.json --plot runs/peers.png
 
 lint: $(INSTALLED) ## ruff, mypy and the import contracts; changes nothing
 	$(PY) -m ruff check .

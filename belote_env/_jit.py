@@ -38,7 +38,7 @@ KERNEL_ROOMS = (
     "envs/batch.py",
     "envs/seats.py",
     "arena.py",
-    "bench.py",
+    "bench/kernels.py",
 )
 
 

@@ -11,6 +11,9 @@ from rich.markdown import Markdown
 
 import belote_env
 from belote_env.arena import MOST_PAIRS, play_match
+from belote_env.bench import suite
+from belote_env.bench.plot import check_plot, save_plot
+from belote_env.bench.report import Report
 from belote_env.notation import parse_value
 from belote_env.players import PLAYERS, make_player
 from belote_env.rules import PRESETS, Rules
@@ -50,8 +53,7 @@ def evaluate(
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there as JSON too.")] = None,
 ) -> None:
     """Play A against B in duplicate pairs: points a deal with a 95 % interval, contracts, time."""
-    if json is not None and (json.is_dir() or not json.absolute().parent.is_dir()):
-        raise ValueError(f"--json {json}: a file in a folder that exists is needed")
+    _check_file("--json", json)
     players = make_player(a), make_player(b)
     table = Rules.preset(rules)
     if not 2 <= pairs <= MOST_PAIRS:
@@ -60,6 +62,50 @@ def evaluate(
     Console().print(result.table())
     if json is not None:
         json.write_text(result.to_json() + "\n", encoding="utf-8")
+
+
+@app.command("bench")
+def run_bench(
+    rules: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A preset, as often as wanted; all that can be played by default."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A minute: fewer rounds, sizes and presets.")] = False,
+    rounds: Annotated[int | None, typer.Option(help="How often each path is measured.", show_default="5 or 3")] = None,
+    empty_cache: Annotated[
+        bool, typer.Option("--empty-cache", help="Also the first start of all, compiling; minutes.")
+    ] = False,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write everything there as JSON too.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it there as a PNG.")] = None,
+) -> None:
+    """Measure decisions per CPU-second of every door, cold start and memory a table. Ctrl-C shows what there is."""
+    scale = suite.QUICK if quick else suite.FULL
+    names = rules or [name for name in suite.playable() if not quick or name in suite.QUICK_RULES]
+    for name in names:
+        Rules.preset(name)
+    if rounds is not None and not 1 <= rounds <= suite.MOST_ROUNDS:
+        raise ValueError(f"--rounds {shown(rounds)}: 1 to {suite.MOST_ROUNDS} is needed")
+    _check_file("--json", json)
+    _check_file("--plot", plot)
+    if plot is not None:
+        check_plot()
+    options = [("--rules", name) for name in rules or ()] + [("--rounds", str(rounds))] * (rounds is not None)
+    words = ["belote bench", *("--quick",) * quick, *("--empty-cache",) * empty_cache, *sum(options, ())]
+    report = Report(" ".join(words), rounds or scale.rounds)
+    suite.bench(report, names, scale, empty_cache, progress=sys.stderr.isatty())
+    console = Console()
+    report.print(console if console.is_terminal else Console(width=120))
+    if json is not None:
+        json.write_text(report.to_json() + "\n", encoding="utf-8")
+    if plot is not None and report.measured:
+        save_plot(report, plot)
+    if report.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check_file(option: str, path: Path | None) -> None:
+    if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+        raise ValueError(f"{option} {path}: a file in a folder that exists is needed")
 
 
 @app.command(

@@ -1,141 +1,290 @@
-"""Ours and others' in one interleaved run, by CPU time: `python benchmarks/peers.py [--rounds 5] [--json FILE]`.
+"""Ours and others' in one interleaved run, by CPU time: `python benchmarks/peers.py [--rounds N] [--json F --plot F]`.
 
-Each peer is optional: what is not installed is left out and said so.  Rates are decisions per CPU-second; each row's
-median over the rounds, and its ratio to the peer that its budget names.
+Each peer is optional: what is not installed is left out and said so (extra `[peers]`).  Rates are decisions per
+CPU-second, median over the rounds with least and most; ratios are taken round by round against the peer that a
+budget names.  The others' games are not ours; what each of them does is in its docstring.
 """
 
 import argparse
-import importlib.metadata
-import json
+import io
 import random
-import statistics
+import shlex
+import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stderr
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from belote_env import bench
-from belote_env.bench import Rate, timed
+import numpy as np
+from rich.console import Console
 
-Task = Callable[[], Rate]
+from belote_env.bench import suite
+from belote_env.bench.doors import aec_loop
+from belote_env.bench.measure import LeftOut, Rate, Rounds, Task, progress_bar, rate_ratio, timed
+from belote_env.bench.plot import check_plot, save_plot
+from belote_env.bench.report import PACKAGES, Report
+
+Loop = Callable[[int], int]
+
+COLVER, COLVER_LOOP = "colver rollout (Rust)", "colver, Python loop"
+TEXAS = "PettingZoo texas_holdem_no_limit, sample(mask)"
+PEER_PACKAGES = ("colver", "rlcard", "open-spiel", "pgx", "jax", "jaxlib", "matplotlib")
+BATCH = 1024
 
 
-def ours() -> dict[str, Task]:
-    """This package, at `contree`, the game that colver plays, and at `classic`."""
-    return {
-        "kernel play-out, contree": lambda: bench.playout_rate("contree", 30_000),
-        "vector without observations, contree": lambda: bench.vector_rate("contree", 1024, 400, observe=False),
-        "vector with observations, contree": lambda: bench.vector_rate("contree", 1024, 300),
-        "vector with observations, classic": lambda: bench.vector_rate("classic", 1024, 300),
-        "AEC env(), sample(mask)": lambda: bench.aec_rate("contree", 10_000, sample=True),
-        "AEC env(), mask.nonzero()": lambda: bench.aec_rate("contree", 30_000, sample=False),
-    }
+class Budget(NamedTuple):
+    """The least ratio of one of our rates at `contree`, the game colver plays, to a peer's."""
+
+    ours: str
+    peer: str
+    least: float
 
 
-def colver() -> dict[str, Task]:
-    """colver: its Rust rollout, and its Python loop with NumPy observation and mask."""
+BUDGETS = (
+    Budget(suite.PLAYOUT, COLVER, 2.0),
+    Budget(suite.BARE, COLVER, 1.2),
+    Budget(suite.OBSERVED, COLVER, 0.5),
+    Budget("AEC env(), sample(mask)", TEXAS, 8.0),
+    Budget("AEC env(), mask.nonzero()", COLVER_LOOP, 2.0),
+)
+
+
+def ours() -> list[Task]:
+    """This package at `contree`, and the vector at `classic` too."""
+    return [
+        suite.playout_task("contree"),
+        *suite.vector_tasks("contree", BATCH, threads=(1,)),
+        *suite.vector_tasks("classic", BATCH, threads=(1,)),
+        *(task for task in suite.aec_tasks("contree") if "raw_env" not in task.name),
+    ]
+
+
+def looped(name: str, make_loop: Callable[[], Loop], warm_up: int = 100) -> Task:
+    """A peer's task; `make_loop` imports it and returns a function that makes at least so many decisions."""
+
+    def prepare(seconds: float) -> Callable[[], Rate]:
+        try:
+            loop = make_loop()
+        except ImportError as error:
+            raise LeftOut(f"{name} is left out: {error}") from None
+        loop(warm_up)
+        return suite.sized(lambda wanted: timed(lambda: loop(wanted)))(seconds)
+
+    return Task(name, prepare)
+
+
+def pick(legal: Any) -> Any:
+    """One of a sequence at random."""
+    return legal[int(random.random() * len(legal))]
+
+
+def colver_rollout() -> Loop:
+    """Deals played at random inside Rust; their decisions are counted by the mean length of 2,000 other deals."""
     import colver
-    import numpy as np
+
+    def deals(count: int) -> int:
+        env, decisions = colver.Env(), 0
+        for _ in range(count):
+            env.reset()
+            while not env.is_terminal():
+                env.step(pick(env.legal_actions()))
+                decisions += 1
+        return decisions
+
+    length = deals(2000) / 2000
+    env = colver.Env()
+    env.reset()
 
     def loop(wanted: int) -> int:
-        env, done = colver.Env(), 0
-        rng = np.random.default_rng(0)
-        while done < wanted:
-            env.reset()
-            while not env.is_terminal():
-                np.asarray(env.get_observation())
-                legal = np.asarray(env.legal_action_mask()).nonzero()[0]
-                env.step(int(legal[int(rng.random() * len(legal))]))
-                done += 1
-        return done
+        count = int(wanted / length) + 1
+        env.rollout(count)
+        return round(count * length)
 
-    def decisions_per_rollout() -> float:
-        total = 0
-        for _ in range(2000):
-            env = colver.Env()
-            env.reset()
-            while not env.is_terminal():
-                env.step(random.choice(env.legal_actions()))
-                total += 1
-        return total / 2000
-
-    per_deal = decisions_per_rollout()
-
-    def rollouts() -> Rate:
-        env = colver.Env()
-        env.reset()
-        rate = timed(lambda: env.rollout(20_000) and 20_000)
-        return Rate(int(20_000 * per_deal), rate.seconds)
-
-    return {"colver rollout (Rust)": rollouts, "colver Python loop": lambda: timed(lambda: loop(10_000))}
+    return loop
 
 
-def texas() -> dict[str, Task]:
-    """PettingZoo's texas_holdem_no_limit through `env()`, its documented loop."""
-    from pettingzoo.classic import texas_holdem_no_limit_v6
+def colver_loop() -> Loop:
+    """Its Python environment with observation and mask as NumPy arrays."""
+    import colver
 
-    env = texas_holdem_no_limit_v6.env()
+    env = colver.Env()
 
     def loop(wanted: int) -> int:
         done = 0
         while done < wanted:
-            env.reset(seed=done)
-            for agent in env.agent_iter():
-                observation, _, termination, truncation, _ = env.last()
-                if termination or truncation:
-                    action = None
-                else:
-                    action = env.action_space(agent).sample(observation["action_mask"])
-                    done += 1
-                env.step(action)
+            env.reset()
+            while not env.is_terminal():
+                np.asarray(env.get_observation())
+                env.step(int(pick(np.asarray(env.legal_action_mask()).nonzero()[0])))
+                done += 1
         return done
 
-    loop(100)
-    return {"PettingZoo texas_holdem_no_limit": lambda: timed(lambda: loop(2_000))}
+    return loop
 
 
-#: (ours, peer, least ratio)
-BUDGETS = [
-    ("kernel play-out, contree", "colver rollout (Rust)", 2.0),
-    ("vector without observations, contree", "colver rollout (Rust)", 1.2),
-    ("vector with observations, contree", "colver rollout (Rust)", 0.5),
-    ("AEC env(), sample(mask)", "PettingZoo texas_holdem_no_limit", 8.0),
-    ("AEC env(), mask.nonzero()", "colver Python loop", 2.0),
+def texas() -> Loop:
+    """PettingZoo's no-limit hold'em through `env()`, its documented loop: the one ours is measured by."""
+    from pettingzoo.classic import texas_holdem_no_limit_v6
+
+    return partial(aec_loop, texas_holdem_no_limit_v6.env(), sample=True)
+
+
+def rlcard_bridge() -> Loop:
+    """RLCard's bridge, bidding and 52 cards, through its environment: observation and legal actions at every step."""
+    import rlcard
+
+    env = rlcard.make("bridge")
+
+    def loop(wanted: int) -> int:
+        done = 0
+        while done < wanted:
+            state, _ = env.reset()
+            while not env.is_over():
+                state, _ = env.step(pick(list(state["legal_actions"])))
+                done += 1
+        return done
+
+    return loop
+
+
+def openspiel_loop() -> Loop:
+    """OpenSpiel's euchre (turned card, 24 cards) from Python: information state and mask as arrays.
+
+    Dealing is chance nodes, a card at a time; they take time and are no decisions.
+    """
+    import pyspiel
+
+    game = pyspiel.load_game("euchre")
+
+    def loop(wanted: int) -> int:
+        done = 0
+        while done < wanted:
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                if state.is_chance_node():
+                    state.apply_action(pick(state.legal_actions()))
+                    continue
+                np.asarray(state.information_state_tensor())
+                state.apply_action(int(pick(np.asarray(state.legal_actions_mask()).nonzero()[0])))
+                done += 1
+        return done
+
+    return loop
+
+
+def openspiel_bots() -> Loop:
+    """The same game played by OpenSpiel's uniformly random bots inside C++, without observations."""
+    import pyspiel
+
+    game = pyspiel.load_game("euchre")
+    bots = [pyspiel.make_uniform_random_bot(seat, seat + 1) for seat in range(game.num_players())]
+    state, seed, decisions = game.new_initial_state(), 0, 0
+    for seed in range(500):
+        state = game.new_initial_state()
+        pyspiel.evaluate_bots(state, bots, seed)
+        decisions += sum(player >= 0 for player in (action.player for action in state.full_history()))
+    length = decisions / 500
+
+    def loop(wanted: int) -> int:
+        count = int(wanted / length) + 1
+        for k in range(count):
+            pyspiel.evaluate_bots(game.new_initial_state(), bots, k)
+        return round(count * length)
+
+    return loop
+
+
+def pgx_bidding() -> Loop:
+    """pgx's bridge auction (no card play) on CPU, 1,024 at a time: compiled random steps that reset themselves.
+
+    Its deals come from a table of solved ones, which has to be downloaded.  A table of random deals with no result
+    stands in for it: the work is the same.
+    """
+    import jax
+    import jax.numpy as jnp
+    from pgx.bridge_bidding import BridgeBidding
+    from pgx.experimental import auto_reset
+
+    rng = np.random.default_rng(0)
+    holders = rng.permuted(np.tile(np.repeat(np.arange(4), 13), (100, 1)), axis=1)  # of cards 0..51
+    deals = (holders.reshape(100, 4, 13) @ 4 ** np.arange(12, -1, -1)).astype(np.int32)
+    with tempfile.TemporaryDirectory() as folder, redirect_stderr(io.StringIO()):
+        path = Path(folder) / "deals.npy"
+        np.save(path, np.stack([deals, np.zeros_like(deals)]))
+        env = BridgeBidding(str(path))
+    step = jax.vmap(auto_reset(env.step, env.init))
+
+    @jax.jit
+    def random_step(state: Any, key: Any) -> tuple[Any, Any]:
+        key, choice, deal = jax.random.split(key, 3)
+        legal = jnp.log(state.legal_action_mask.astype(jnp.float32))
+        return step(state, jax.random.categorical(choice, legal, axis=1), jax.random.split(deal, BATCH)), key
+
+    state, key = jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(0), BATCH)), jax.random.PRNGKey(1)
+
+    def loop(wanted: int) -> int:
+        nonlocal state, key
+        steps = -(-wanted // BATCH)
+        for _ in range(steps):
+            state, key = random_step(state, key)
+        jax.block_until_ready(state)
+        return steps * BATCH
+
+    return loop
+
+
+PEERS = [
+    looped(COLVER, colver_rollout),
+    looped(COLVER_LOOP, colver_loop),
+    looped(TEXAS, texas),
+    looped("RLCard bridge", rlcard_bridge),
+    looped("OpenSpiel euchre, bots (C++)", openspiel_bots),
+    looped("OpenSpiel euchre, Python loop", openspiel_loop),
+    looped("pgx bridge bidding (JAX), 1,024 tables", pgx_bidding),
 ]
 
 
-def main() -> None:
-    """Measure, print, save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+def main() -> int:
+    """Measure, print, save; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=suite.FULL.rounds)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
-    tasks = ours()
-    for peer in (colver, texas):
+    if options.rounds < 1:
+        parser.error("--rounds: at least 1 is needed")
+    if options.plot:
         try:
-            tasks |= peer()
-        except ImportError as error:
-            print(f"{peer.__name__} is left out: {error}")
-    rates: dict[str, list[float]] = {name: [] for name in tasks}
-    for task in tasks.values():
-        task()  # warm
-    for _ in range(options.rounds):
-        for name, task in tasks.items():
-            rates[name].append(task().per_second)
-    medians = {name: statistics.median(values) for name, values in rates.items()}
-    for name, median in medians.items():
-        print(f"{name:42} {median:14,.0f}   {min(rates[name]):14,.0f} – {max(rates[name]):,.0f}")
-    rows = [(a, b, least, medians[a] / medians[b]) for a, b, least in BUDGETS if a in medians and b in medians]
-    for a, b, least, ratio in rows:
-        print(f"{a} / {b}: {ratio:.2f} (budget {least})")
+            check_plot()
+        except ValueError as error:
+            parser.error(str(error))
+    rounds = Rounds()
+    report = Report(
+        f"python benchmarks/peers.py {shlex.join(sys.argv[1:])}".rstrip(),
+        options.rounds,
+        rounds.measured,
+        notes=rounds.notes,
+        packages=(*PACKAGES, *PEER_PACKAGES),
+    )
+    with progress_bar(sys.stderr.isatty()) as bar:
+        try:
+            rounds.run([*ours(), *PEERS], options.rounds, suite.FULL.seconds, bar)
+        except KeyboardInterrupt:
+            report.interrupted = True
+    found = {(one.name, one.rules): one for one in report.measured}
+    for budget in BUDGETS:
+        over, under = found.get((budget.ours, "contree")), found.get((budget.peer, ""))
+        if over and under:
+            report.ratios.append(rate_ratio(f"{budget.ours} / {budget.peer}", over, under, budget=budget.least))
+    report.print(Console(width=None if sys.stdout.isatty() else 120))
     if options.json:
-        versions = {}
-        for package in ("colver", "pettingzoo", "rlcard", "numba"):
-            try:
-                versions[package] = importlib.metadata.version(package)
-            except importlib.metadata.PackageNotFoundError:
-                continue
-        found = {"machine": bench.machine(), "versions": versions, "rates": rates, "medians": medians, "ratios": rows}
-        options.json.write_text(json.dumps(found, indent=1) + "\n")
+        options.json.write_text(report.to_json() + "\n", encoding="utf-8")
+    if options.plot and report.measured:
+        save_plot(report, options.plot)
+    return 130 if report.interrupted else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
