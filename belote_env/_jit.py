@@ -129,3 +129,15 @@ def kernel(function: F) -> F:
         with contextlib.suppress(RuntimeError, OSError):
             compiled._cache = _CACHE(function)
     return cast(F, compiled)
+
+
+def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """A kernel's compiled code for arguments of these types; a call of it does not look at types any more.
+
+    numba takes longer to recognise twenty arguments than to step a hundred tables.  The caller answers for it that
+    every call has arguments of the same types.  With the JIT off it is the function itself.
+    """
+    try:
+        return cast(Any, function).compile(tuple(map(cast(Any, function).typeof_pyval, arguments)))  # type: ignore[no-any-return]
+    except AttributeError:
+        return function

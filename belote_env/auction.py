@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belote_env._jit import kernel
+from belote_env.bits import choose
 from belote_env.cards import NO_CARD
 from belote_env.rules import choice
 from belote_env.state import (
@@ -61,11 +62,11 @@ def legal_auction_calls(states, i, rules):
     low = np.int64(1 << PASS)
     if np.int64(s.phase) == ANSWER:
         return low | (1 << SURCOINCHE), np.int64(0)
-    seat = np.int64(s.turn)
-    taker = np.int64(s.taker)
-    row = 0 if taker == NOBODY else np.int64(s.level) + 1
-    if taker != NOBODY and (taker ^ seat) & 1 and (r.coinche_capot or np.int64(s.level) != CAPOT_LEVEL):
-        low |= 1 << COINCHE
+    taker, level = np.int64(s.taker), np.int64(s.level)
+    opened = np.int64(taker != NOBODY)
+    theirs = opened & (taker ^ np.int64(s.turn)) & 1
+    low |= (theirs & np.int64((r.coinche_capot != 0) | (level != CAPOT_LEVEL))) << COINCHE
+    row = (level + 1) & -opened
     if not r.reentry:
         for k in range(4, np.int64(s.n_calls) + 1, 4):  # nobody is skipped, so a seat's calls are four apart
             if np.int64(s.calls[np.int64(s.n_calls) - k]) == PASS:
@@ -74,9 +75,9 @@ def legal_auction_calls(states, i, rules):
 
 
 @kernel
-def bid_byte(seat, strain):
-    """An entry of `state.bids`."""
-    return np.uint64((1 << strain) | (seat << 6))
+def bid_byte(seat, strain, bids):
+    """An entry of `state.bids`, 0 unless `bids` is 1."""
+    return np.uint64(((1 << strain) | (seat << 6)) & -bids)
 
 
 @kernel
@@ -94,22 +95,23 @@ def apply_auction_call(states, i, rules, action):
             s.turn = (seat + 2) & 3  # 3.4: the first answerer accepted, his partner may still surcoinche
             return False
         return True
+    # arithmetic instead of `if`, as in `engine.play_card`
+    taker = np.int64(s.taker)
+    bids, doubles = np.int64(action >= FIRST_CALL), np.int64(action == COINCHE)
+    call = (action - FIRST_CALL) & 127
+    level, strain = call // 6, call % 6
     s.turn = (seat + 1) & 3
-    if action == COINCHE:
-        s.multiplier = 2
-        s.coinche_by = seat
-        s.phase = ANSWER
-    elif action != PASS:
-        level, strain = (action - FIRST_CALL) // 6, (action - FIRST_CALL) % 6
-        s.taker = seat
-        s.strain = strain
-        s.level = level
-        s.bids[level >> 3] |= bid_byte(seat, strain) << np.uint64(8 * (level & 7))
-    elif np.int64(s.taker) == NOBODY:
-        return n == 4
-    else:
-        return np.int64(s.calls[n - 2]) == PASS and np.int64(s.calls[n - 3]) == PASS
-    return False
+    s.multiplier = 1 + doubles
+    s.coinche_by = choose(doubles, seat, NOBODY)
+    s.phase = choose(doubles, ANSWER, AUCTION)
+    s.taker = choose(bids, seat, taker)
+    s.strain = choose(bids, strain, np.int64(s.strain))
+    s.level = choose(bids, level, np.int64(s.level))
+    s.bids[(level >> 3) & 1] |= bid_byte(seat, strain, bids) << np.uint64(8 * (level & 7))
+    before, first = np.int64(s.calls[max(n - 2, 0)]), np.int64(s.calls[max(n - 3, 0)])
+    three = np.int64((before == PASS) & (first == PASS))  # 3.3: three passes after a bid, four without one
+    ends = choose(np.int64(taker == NOBODY), np.int64(n == 4), three)
+    return (action == PASS) & (ends != 0)
 
 
 @kernel

@@ -49,6 +49,30 @@ def canonical_frame(states, i, seat):
     if first < 0 and np.int64(s.turned) != NO_CARD:
         first = np.int64(s.turned) >> 3
     own = np.int64(s.hands[seat]) | np.int64(s.played[seat])
+    frame = frame_by_cards(own, first)
+    return frame if frame >= 0 else frame_by_history(states, i, seat, own, first)
+
+
+@kernel
+def frame_by_cards(own, first):
+    """The frame that a seat's eight cards decide alone; -1 where it has the same ranks in two suits."""
+    a = 256 if first == 0 else own & 255
+    b = 256 if first == 1 else (own >> 8) & 255
+    c = 256 if first == 2 else (own >> 16) & 255
+    d = 256 if first == 3 else (own >> 24) & 255
+    if (a == b) | (a == c) | (a == d) | (b == c) | (b == d) | (c == d):
+        return -1
+    # a suit's slot is the number of suits that come before it
+    ab, ac, ad = np.int64(a > b), np.int64(a > c), np.int64(a > d)
+    bc, bd, cd = np.int64(b > c), np.int64(b > d), np.int64(c > d)
+    second, third, fourth = ab + 2 - bc - bd, ac + bc + 1 - cd, ad + bd + cd
+    return (1 << (2 * second)) | (2 << (2 * third)) | (3 << (2 * fourth))
+
+
+@kernel
+def frame_by_history(states, i, seat, own, first):
+    """The canonical frame in full: own cards, then what the others have shown, then when and how."""
+    s = states[i]
     frame, used = 0, 0
     for slot in range(4):
         chosen, best_own, best_seen, best_past = -1, -1, -1, -1

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from belote_env._jit import entry
 from belote_env.envs.arguments import check_episode
 from belote_env.envs.batch import begin_tables, first_illegal, show_tables, step_tables
 from belote_env.envs.slices import Slices
@@ -65,9 +66,9 @@ class SelfPlayVector:
                 raise ValueError(f"{name}={number!r}: a whole number, at least 1, is needed")
         self.rules = as_rules(rules)
         self._episode, self._reward = check_episode(self.rules, episode, reward)
-        self.num_envs, self.num_actions = num_envs, self.rules.n_actions
+        self.num_envs, self.num_actions = int(num_envs), self.rules.n_actions
         self.observation_size = SIZE
-        self._skip, self._canonical = skip_forced, canonical
+        self._skip, self._canonical = bool(skip_forced), bool(canonical)
         self._arguments = {
             "num_envs": int(num_envs),
             "rules": self.rules,
@@ -80,7 +81,7 @@ class SelfPlayVector:
             "hidden": hidden,
             "observe": observe,
         }
-        self._slices = Slices(num_envs, threads)
+        self._slices = Slices(self.num_envs, threads)
         self.states = new_states(num_envs)
         self._legal = np.zeros((num_envs, 2), np.int64)
         self._frames = np.zeros(num_envs, np.int64)
@@ -92,6 +93,9 @@ class SelfPlayVector:
         self.seat = np.zeros(num_envs, np.int8)
         self.rewards = np.zeros((num_envs, 4), np.float32)
         self.done = np.zeros(num_envs, np.bool_)
+        self._buffers = (
+            self._legal, self._frames, self.seat, self._observation_words, self._hidden_words, self._mask_words,
+        )  # fmt: skip
         self.reset(checked_seed(seed))
 
     def reset(self, seed: int | None = None) -> NDArray[np.uint8]:
@@ -105,12 +109,11 @@ class SelfPlayVector:
         self._numbers[:] = 0
         self.rewards[:] = 0
         self.done[:] = False
-        self._run(
-            begin_tables,
-            (self.states, self.rules.packed, self._seed, self._numbers, self._episode),
-            (self._canonical,),
-            self._buffers,
-        )
+        self._bind()
+        self._slices.run(
+            begin_tables, self.states, self.rules.packed, self._seed, self._numbers, self._episode, self._canonical,
+            *self._buffers,
+        )  # fmt: skip
         return self.observations
 
     def step(self, actions: ArrayLike) -> None:
@@ -122,11 +125,14 @@ class SelfPlayVector:
         Raises:
             ValueError: wrong shape or type, or an illegal action; nothing has changed then.
         """
-        chosen = np.ascontiguousarray(actions)
+        chosen = actions
+        if type(chosen) is not np.ndarray or chosen.dtype != np.int64 or not chosen.flags.c_contiguous:
+            chosen = np.ascontiguousarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ValueError(f"actions must be {self.num_envs} integers, not {chosen.dtype} of shape {chosen.shape}")
-        chosen = chosen.astype(np.int64, copy=False)
-        bad = first_illegal(chosen, self._frames, self._legal, self.num_actions)
+        if chosen.dtype != np.int64:
+            chosen = chosen.astype(np.int64)
+        bad = self._refused(chosen, self._frames, self._legal, self.num_actions, self._canonical)
         if bad >= 0:
             legal = np.flatnonzero(self.action_mask[bad]).tolist()
             frame = " (canonical frame)" if self._canonical else ""
@@ -134,12 +140,7 @@ class SelfPlayVector:
                 f"table {bad}: action {chosen[bad]} is not legal; legal actions{frame} are {legal}; "
                 f"position: {position_text(self.states, int(bad), self.rules)}"
             )
-        self._run(
-            step_tables,
-            (self.states, self.rules.packed, self._seed, self._numbers, self._episode),
-            (self._reward, self._skip, self._canonical, chosen),
-            (*self._buffers, self.rewards, self.done),
-        )
+        self._slices.run(self._step, chosen, *self._stepped)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """A copy of the whole batch; `restore` brings it back bit for bit."""
@@ -180,7 +181,8 @@ class SelfPlayVector:
         self._numbers[:] = snapshot["numbers"]
         self.rewards[:] = snapshot["rewards"]
         self.done[:] = snapshot["done"]
-        self._run(show_tables, (self.states, self.rules.packed, self._canonical), self._buffers)
+        self._bind()
+        self._slices.run(show_tables, self.states, self.rules.packed, self._canonical, *self._buffers)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"arguments": self._arguments, "snapshot": self.snapshot()}
@@ -194,12 +196,17 @@ class SelfPlayVector:
         kept = {name: value for name, value in self._arguments.items() if name not in ("rules", "seed", "threads")}
         return f"{rules_text(self.rules)} {kept}"
 
-    @property
-    def _buffers(self) -> tuple[NDArray[Any], ...]:
-        return self._legal, self._frames, self.seat, self._observation_words, self._hidden_words, self._mask_words
-
-    def _run(self, work: Any, *parts: tuple[Any, ...]) -> None:
-        self._slices.run(work, *(argument for part in parts for argument in part))
+    def _bind(self) -> None:
+        """Fix what every step passes on, and with it the compiled code it goes to."""
+        self._stepped = (
+            self.states, self.rules.packed, self._seed, self._numbers, self._episode, self._reward, self._skip,
+            self._canonical, *self._buffers, self.rewards, self.done,
+        )  # fmt: skip
+        actions = np.zeros(0, np.int64)
+        self._step = entry(step_tables, 0, self.num_envs, actions, *self._stepped)
+        self._refused = entry(
+            first_illegal, actions, self._frames, self._legal, self.num_actions, self._canonical
+        )
 
 
 def _words(rows: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
