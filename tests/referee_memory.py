@@ -1,7 +1,7 @@
 """The slow referee, memory: what a seat reads back out of its observation, with nothing else to go by.
 
-Takes the fields of docs/observation.md as {name: list of 0 and 1} and shares no code with `belote_env`.  Seats are the
-viewer's (0 me, 1 next, 2 partner, 3 previous), suits are slots under the names S H D C: in any frame a deal reads alike.
+Takes the fields of docs/observation.md as {name: list of 0 and 1} and shares no code with `belote_env`.  Seats are
+the viewer's (0 me, 1 next, 2 partner, 3 previous), suits are slots under the names S H D C, whatever the frame.
 """
 
 from referee_observation import COINCHE, FIRST_CALL, LEVELS, PASS, PHASES, SURCOINCHE

@@ -15,21 +15,24 @@ PASS, COINCHE, SURCOINCHE, FIRST_CALL = 32, 33, 34, 35
 PHASES = ["bid1", "bid2", "auction", "answer", "play"]
 
 
-# --- what everybody has witnessed ------------------------------------------------------------------------------
+# --- what everybody knows --------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1 << 16)
 def _spoken_against(duties, card, trick, trump):
     """The cards that whoever played `card` on `trick` cannot hold (rules 4), each card judged alone."""
-    table = dict(duties)
+    table = dict(zip(_DUTIES, duties, strict=True))
     return frozenset(
         other for other in CARDS if other != card and card not in legal_cards(table, [card, other], list(trick), trump)
     )
 
 
+_DUTIES = ["beatable_trump", "unbeatable_trump", "partner_plain", "partner_trump"]
+
+
 def known_not_held(game):
     """For each seat, the cards that everybody knows it not to hold, whether or not they have been seen since."""
-    duties = tuple((name, game.table[name]) for name in _DUTIES)
+    duties = tuple(game.table[name] for name in _DUTIES)
     known = [set() for _ in range(4)]
     for (seat, card, trick), event in zip(game.plays, game.events, strict=True):
         known[seat] |= _spoken_against(duties, card, tuple(trick), game.trump)
@@ -44,57 +47,11 @@ def known_not_held(game):
     return known
 
 
-_DUTIES = ["beatable_trump", "unbeatable_trump", "partner_plain", "partner_trump"]
-
-
 def _counts_for_belote(game, suit):
     return suit == game.trump or (game.trump == "AT" and game.table["belote_all_trump"] == "each")
 
 
-def trick_numbers(game):
-    """{card: number of its trick}, 0 to 7."""
-    return {card: place // 4 for place, (_, card, _) in enumerate(game.plays)}
-
-
-def cards_played(game, seat):
-    return {card for player, card, _ in game.plays if player == seat}
-
-
-# --- frames --------------------------------------------------------------------------------------------------------
-
-
-def _ranks(cards, suit):
-    """The ranks of a suit in a set of cards, such that greater means: has the highest rank that the other lacks."""
-    return sorted((PLAIN_ORDER.index(rank_of(card)) for card in cards if suit_of(card) == suit), reverse=True)
-
-
-def canonical_frame(game, viewer):
-    """The order of suits of the canonical frame, from docs/observation.md."""
-    known, numbers = known_not_held(game), trick_numbers(game)
-    named = {}
-    for number, (_, call) in enumerate(game.calls, start=1):
-        if call >= FIRST_CALL:
-            named[STRAINS[(call - FIRST_CALL) % 6]] = number
-
-    def standing(suit):
-        seen = []
-        for step in (1, 2, 3):
-            seat = (viewer + step) % 4
-            seen += [_ranks(cards_played(game, seat), suit), _ranks(known[seat], suit)]
-        return [
-            _ranks(game.hands[viewer] | cards_played(game, viewer), suit),
-            seen,
-            _ranks(game.hands[viewer], suit),
-            [_ranks([card for card in numbers if numbers[card] // bit % 2], suit) for bit in (1, 2, 4)],
-            named.get(suit, 0),
-        ]
-
-    frame = sorted(SUITS, key=standing, reverse=True)  # a stable sort: equals stay in the order S H D C
-    first = game.trump if game.trump in SUITS else None if game.turned is None else suit_of(game.turned)
-    return frame if first is None else [first] + [suit for suit in frame if suit != first]
-
-
-# --- bits ------------------------------------------------------------------------------------------------------------
+# --- bits ------------------------------------------------------------------------------------------------------
 
 
 def one_of(size, *places):
@@ -105,17 +62,22 @@ def thermometer(size, number):
     return [int(place < number) for place in range(size)]
 
 
+@lru_cache
+def _in_order(*frame):
+    return [rank + suit for suit in frame for rank in PLAIN_ORDER]
+
+
 def card_bits(cards, frame):
-    return [int(rank + suit in cards) for suit in frame for rank in PLAIN_ORDER]
+    return [card in cards for card in _in_order(*frame)]
+
+
+def _voids(cards, frame):
+    there = {suit_of(card) for card in cards}
+    return [int(suit not in there) for suit in frame]
 
 
 def strain_bits(strain, frame):
     return [int(strain == each) for each in [*frame, "NT", "AT"]]
-
-
-def hidden_hands(game, viewer, frame):
-    """(96,) the hands of next, partner and previous."""
-    return [bit for step in (1, 2, 3) for bit in card_bits(game.hands[(viewer + step) % 4], frame)]
 
 
 def action_in_frame(action, frame):
@@ -133,76 +95,120 @@ def mask(game, size, frame):
     return one_of(size, *(action_in_frame(action, frame) for action in game.legal()))
 
 
-def observation(game, viewer, frame):
-    """Every field of the page, in its order."""
-    table, us = game.table, viewer % 2
-    others = {name: (viewer + step) % 4 for step, name in enumerate(("next", "partner", "previous"), start=1)}
-    seats = {"me": viewer, **others}
+_WEIGHT = {card: 2 ** PLAIN_ORDER.index(rank_of(card)) for card in CARDS}
 
-    def seat_bits(*absolute):
-        return [int(seat in absolute) for seat in seats.values()]
 
-    played = {name: cards_played(game, seat) for name, seat in seats.items()}
-    numbers = trick_numbers(game)
-    known = known_not_held(game)
-    unseen = set(CARDS) - game.hands[viewer] - set(numbers)
-    possible = {name: unseen - known[seat] for name, seat in others.items()}
-    # the trick on the table began so many seats before the one to act
-    in_play = game.phase == "play"
-    leader = (game.turn - len(game.trick)) % 4
-    on_table = {(leader + place) % 4: card for place, card in enumerate(game.trick)}
-    winning = [(leader + trick_winner(game.trick, game.trump)) % 4] if game.trick else []
-    turned = game.turned
-    taker, strain = (game.taker, game.trump) if game.taker is not None else (None, None)
-    if taker is None and game.bid is not None:
-        _, strain, taker = game.bid
-    callers = {call: [seat for seat, action in game.calls if action == call] for call in (COINCHE, SURCOINCHE)}
-    bids = [(seat, *divmod(action - FIRST_CALL, 6)) for seat, action in game.calls if action >= FIRST_CALL]
-    if game.value is not None and not game.calls:  # a deal that began with its first lead
-        bids = [(game.taker, LEVELS.index(game.value), STRAINS.index(game.trump))]
-    belote = [seat for (seat, _, _), event in zip(game.plays, game.events, strict=True) if event == "belote"]
-    match_over = game.phase == "over" and game.match_over() != "continue"
-    pot = 0 if match_over else game.pot  # rules 6.1
-    scores = [12 * score // table["target"] if table["target"] else 0 for score in game.scores]
-    auction = [0] * 104
-    for seat, level, bid in bids if table["game"] == "auction" else []:
-        bidder = {0: [0, 0], 1: [1, 0], 2: [0, 1], 3: [1, 1]}[(seat - viewer) % 4]
-        auction[8 * level : 8 * level + 8] = strain_bits(STRAINS[bid], frame) + bidder
-    return {
-        "hand": card_bits(game.hands[viewer], frame),
-        **{f"played_{name}": card_bits(cards, frame) for name, cards in played.items()},
-        **{f"table_{name}": card_bits({on_table.get(seat)}, frame) for name, seat in others.items()},
-        **{f"trick_{bit}": card_bits({c for c in numbers if numbers[c] // bit % 2}, frame) for bit in (1, 2, 4)},
-        **{f"possible_{name}": card_bits(cards, frame) for name, cards in possible.items()},
-        "turned_rank": one_of(8, *([PLAIN_ORDER.index(rank_of(turned))] if turned else [])),
-        "turned_suit": [int(turned is not None and suit_of(turned) == suit) for suit in frame],
-        "turned_holder": seat_bits(*([game.taker] if turned and turned not in numbers else [])),
-        "to_act": seat_bits(*([] if game.phase == "over" else [game.turn])),
-        "dealer": seat_bits(game.dealer),
-        "leader": seat_bits(*([leader] if in_play else [])),
-        "winner": seat_bits(*winning),
-        "phase": [int(game.phase == phase) for phase in PHASES],
-        "round_two": [int(turned is not None and game.taker is not None and len(game.calls) > 4)],
-        "doubled": [int(game.multiplier > 1)],
-        "redoubled": [int(game.multiplier > 2)],
-        "taker": seat_bits(taker),
-        "coinche_by": seat_bits(*callers[COINCHE]),
-        "surcoinche_by": seat_bits(*callers[SURCOINCHE]),
-        "belote": seat_bits(*belote),
-        "strain": strain_bits(strain, frame),
-        "declared_side": [0, 0],  # rules 7: not played yet
-        "voids": [int(not any(suit_of(card) == suit for card in possible[name])) for name in others for suit in frame],
-        "pot": [int(pot >= edge) for edge in (1, 41, 81, 121)],
-        "points_us": thermometer(20, game.trick_points[us] // 8),
-        "points_them": thermometer(20, game.trick_points[1 - us] // 8),
-        "tricks_us": thermometer(8, game.tricks_won[us]),
-        "tricks_them": thermometer(8, game.tricks_won[1 - us]),
-        "score_us": thermometer(12, scores[us]),
-        "score_them": thermometer(12, scores[1 - us]),
-        "declarations": [0] * 24,
-        "auction": auction,
-        "rules": rules_bits(table),
-    }
+def _ranks(cards):
+    """{suit: a number for its ranks among some cards}, the greater for the highest rank that only one of two has."""
+    numbers = dict.fromkeys(SUITS, 0)
+    for card in cards:
+        numbers[suit_of(card)] += _WEIGHT[card]
+    return numbers
+
+
+class View:
+    """A position as one seat sees it."""
+
+    def __init__(self, game, viewer):
+        self.game, self.viewer = game, viewer
+        self.others = {name: (viewer + step) % 4 for step, name in enumerate(("next", "partner", "previous"), start=1)}
+        self.seats = {"me": viewer, **self.others}
+        self.hand = game.hands[viewer]
+        self.played = {seat: {card for player, card, _ in game.plays if player == seat} for seat in range(4)}
+        numbers = {card: place // 4 for place, (_, card, _) in enumerate(game.plays)}
+        self.tricks = {bit: {card for card in numbers if numbers[card] // bit % 2} for bit in (1, 2, 4)}
+        self.known = known_not_held(game)
+        unseen = set(CARDS) - self.hand - set(numbers)
+        self.possible = {name: unseen - self.known[seat] for name, seat in self.others.items()}
+
+    def canonical_frame(self):
+        """The order of suits of the canonical frame."""
+        game, last_call = self.game, dict.fromkeys(SUITS, 0)
+        for number, (_, call) in enumerate(game.calls, start=1):
+            if call >= FIRST_CALL:
+                last_call[STRAINS[(call - FIRST_CALL) % 6]] = number
+        keys = [_ranks(self.hand | self.played[self.viewer])]
+        for seat in self.others.values():
+            keys += [_ranks(self.played[seat]), _ranks(self.known[seat])]
+        keys += [_ranks(self.hand), *(_ranks(self.tricks[bit]) for bit in (1, 2, 4)), last_call]
+        # a stable sort: equals stay in the order S H D C
+        frame = sorted(SUITS, key=lambda suit: [key[suit] for key in keys], reverse=True)
+        first = game.trump if game.trump in SUITS else None if game.turned is None else suit_of(game.turned)
+        return frame if first is None else [first] + [suit for suit in frame if suit != first]
+
+    def hidden_hands(self, frame):
+        """(96,) the hands of next, partner and previous."""
+        return [bit for seat in self.others.values() for bit in card_bits(self.game.hands[seat], frame)]
+
+    def observation(self, frame):
+        """Every field of the page, in its order."""
+        game, table, us = self.game, self.game.table, self.viewer % 2
+        seats, others = self.seats, self.others
+
+        def seat_bits(*absolute):
+            return [int(seat in absolute) for seat in seats.values()]
+
+        # the trick on the table began so many seats before the one to act
+        leader = (game.turn - len(game.trick)) % 4
+        on_table = {(leader + place) % 4: card for place, card in enumerate(game.trick)}
+        winning = [(leader + trick_winner(game.trick, game.trump)) % 4] if game.trick else []
+        turned, taker, strain = game.turned, game.taker, game.trump
+        turned_lies = turned is not None and not any(turned in cards for cards in self.played.values())
+        if taker is None and game.bid is not None:
+            _, strain, taker = game.bid
+        callers = {call: [seat for seat, action in game.calls if action == call] for call in (COINCHE, SURCOINCHE)}
+        belote = [seat for (seat, _, _), event in zip(game.plays, game.events, strict=True) if event == "belote"]
+        match_over = game.phase == "over" and game.match_over() != "continue"
+        pot = 0 if match_over else game.pot  # rules 6.1
+        scores = [12 * score // table["target"] if table["target"] else 0 for score in game.scores]
+        possible = self.possible
+        return {
+            "hand": card_bits(self.hand, frame),
+            **{f"played_{name}": card_bits(self.played[seat], frame) for name, seat in seats.items()},
+            **{f"table_{name}": card_bits({on_table.get(seat)}, frame) for name, seat in others.items()},
+            **{f"trick_{bit}": card_bits(cards, frame) for bit, cards in self.tricks.items()},
+            **{f"possible_{name}": card_bits(cards, frame) for name, cards in possible.items()},
+            "turned_rank": one_of(8, *([PLAIN_ORDER.index(rank_of(turned))] if turned else [])),
+            "turned_suit": [int(turned is not None and suit_of(turned) == suit) for suit in frame],
+            "turned_holder": seat_bits(*([game.taker] if turned_lies else [])),
+            "to_act": seat_bits(*([] if game.phase == "over" else [game.turn])),
+            "dealer": seat_bits(game.dealer),
+            "leader": seat_bits(*([leader] if game.phase == "play" else [])),
+            "winner": seat_bits(*winning),
+            "phase": [int(game.phase == phase) for phase in PHASES],
+            "round_two": [int(turned is not None and game.taker is not None and len(game.calls) > 4)],
+            "doubled": [int(game.multiplier > 1)],
+            "redoubled": [int(game.multiplier > 2)],
+            "taker": seat_bits(taker),
+            "coinche_by": seat_bits(*callers[COINCHE]),
+            "surcoinche_by": seat_bits(*callers[SURCOINCHE]),
+            "belote": seat_bits(*belote),
+            "strain": strain_bits(strain, frame),
+            "declared_side": [0, 0],  # rules 7: not played yet
+            "voids": [bit for cards in possible.values() for bit in _voids(cards, frame)],
+            "pot": [int(pot >= edge) for edge in (1, 41, 81, 121)],
+            "points_us": thermometer(20, game.trick_points[us] // 8),
+            "points_them": thermometer(20, game.trick_points[1 - us] // 8),
+            "tricks_us": thermometer(8, game.tricks_won[us]),
+            "tricks_them": thermometer(8, game.tricks_won[1 - us]),
+            "score_us": thermometer(12, scores[us]),
+            "score_them": thermometer(12, scores[1 - us]),
+            "declarations": [0] * 24,
+            "auction": self._auction(frame),
+            "rules": rules_bits(table),
+        }
+
+    def _auction(self, frame):
+        game, bits = self.game, [0] * 104
+        if game.table["game"] != "auction":
+            return bits
+        bids = [(seat, *divmod(action - FIRST_CALL, 6)) for seat, action in game.calls if action >= FIRST_CALL]
+        if not game.calls and game.taker is not None:  # a deal that began with its first lead
+            bids = [(game.taker, LEVELS.index(game.value), STRAINS.index(game.trump))]
+        for seat, level, strain in bids:
+            bidder = {0: [0, 0], 1: [1, 0], 2: [0, 1], 3: [1, 1]}[(seat - self.viewer) % 4]
+            bits[8 * level : 8 * level + 8] = strain_bits(STRAINS[strain], frame) + bidder
+        return bits
 
 
 def rules_bits(table):

@@ -16,16 +16,7 @@ import pytest
 import referee as slow
 from random_rules import random_rules
 from referee_memory import calls_read, legal_read, plays_read
-from referee_observation import (
-    IDENTITY,
-    action_in_frame,
-    canonical_frame,
-    hidden_hands,
-    known_not_held,
-    mask,
-    observation,
-    rules_bits,
-)
+from referee_observation import IDENTITY, View, action_in_frame, known_not_held, mask, rules_bits
 from referee_score import SUITS
 from test_engine import DIRECTED, TABLES
 from twin import random_choice, start_both, trump_heavy
@@ -37,8 +28,11 @@ from belote_env.notation import position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, LAYOUT, OFFSETS, SIZE, observe_batch, observe_hidden
 
 LONG = bool(os.environ.get("BELOTE_ORACLE_LONG"))
-#: Decisions a table, and how many rules drawn at random with how many decisions each.
-DECISIONS, DRAWN, DRAWN_DECISIONS = (100_000, 400, 1_000) if LONG else (2_000, 20, 100)
+#: Decisions a table, those of them whose history is read back, and how many rules are drawn at random.
+DECISIONS, READ_BACK, DRAWN = (100_000, 20_000, 1_000) if LONG else (2_000, 400, 15)
+#: Decisions under each of the rules drawn at random.
+DRAWN_DECISIONS = 100
+pytestmark = pytest.mark.timeout(3_600 if LONG else 600)
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "observation.md"
@@ -96,21 +90,20 @@ def differences(seen, expected):
 
 def compare(states, game, rules, viewer):
     """Everything that a seat sees, in both frames; returns its fields in the identity frame."""
-    first = None
-    for frame in (IDENTITY, canonical_frame(game, viewer)):
-        canonical = first is not None
+    view, fields = View(game, viewer), []
+    for canonical, frame in ((False, IDENTITY), (True, view.canonical_frame())):
         seen, legal, hidden = shown_to(states, viewer, rules, canonical)
-        expected = observation(game, viewer, frame)
+        expected = view.observation(frame)
+        fields.append(expected)
         # the position is written only for a failure: a text costs more than the comparison
         if seen != bytes(chain.from_iterable(expected.values())):
             pytest.fail(f"{differences(seen, expected)}, {where(states, rules, viewer, frame)}", pytrace=False)
-        if hidden != bytes(hidden_hands(game, viewer, frame)):
+        if hidden != bytes(view.hidden_hands(frame)):
             pytest.fail(f"hidden hands, {where(states, rules, viewer, frame)}", pytrace=False)
         acts = game.phase != "over" and game.turn == viewer
         if legal != (bytes(mask(game, rules.n_actions, frame)) if acts else bytes(rules.n_actions)):
             pytest.fail(f"mask, {where(states, rules, viewer, frame)}", pytrace=False)
-        first = first or expected
-    return first
+    return fields[0]
 
 
 def where(states, rules, viewer, frame):
@@ -218,7 +211,9 @@ def read_back(states, game, rules, viewer, frame, canonical):
     if game.phase == "over" and game.taker is not None:
         last[relative(game.turn) % 2] = 100 if 8 in game.tricks_won else 10
     us = viewer % 2
-    assert [a + b for a, b in zip(points, last, strict=True)] == [game.trick_points[us], game.trick_points[1 - us]], told
+    assert [a + b for a, b in zip(points, last, strict=True)] == [game.trick_points[us], game.trick_points[1 - us]], (
+        told
+    )
     if game.phase != "over" and game.turn == viewer:
         assert legal_read(fields) == {action_in_frame(action, frame) for action in game.legal()}, told
 
@@ -226,7 +221,7 @@ def read_back(states, game, rules, viewer, frame, canonical):
 @pytest.mark.parametrize("table", [*TABLES, "random rules"])
 def test_history_and_legal_actions_can_be_read_back(table):
     rng, decisions = random.Random(table), 0
-    while decisions < DECISIONS // 2:
+    while decisions < READ_BACK:
         rules, settings = TABLES[table] if table in TABLES else random_rules(rng)
         finished = 0
         for states, game in deals(rules, settings, rng, rng.choice([random_choice, trump_heavy])):
@@ -234,11 +229,12 @@ def test_history_and_legal_actions_can_be_read_back(table):
             if rng.random() < 0.5:
                 read_back(states, game, rules, viewer, IDENTITY, False)
             else:
-                read_back(states, game, rules, viewer, canonical_frame(game, viewer), True)
+                read_back(states, game, rules, viewer, View(game, viewer).canonical_frame(), True)
             decisions += game.phase != "over"
             finished += game.phase == "over"
             if finished == 5:
                 break
+    print(f"\n{table}: {decisions} decisions read back")
 
 
 def test_one_rule_of_legality_has_no_bit():
@@ -302,6 +298,6 @@ def test_the_layout_is_whole():
     assert SIZE == sum(field.size for field in LAYOUT) == 768
     assert HIDDEN_SIZE == 8 * HIDDEN_WORDS == 96
     game = slow.Referee("classic", slow.CARDS, 0)
-    fields = observation(game, 0, IDENTITY)
+    fields = View(game, 0).observation(IDENTITY)
     assert [(name, len(bits)) for name, bits in fields.items()] == [(field.name, field.size) for field in LAYOUT]
     assert all(field.meaning for field in LAYOUT)
