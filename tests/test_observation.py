@@ -112,7 +112,7 @@ def where(states, rules, viewer, frame):
 
 
 def agree(rules, settings, decisions, seed, choose):
-    """Compare so many decisions for the seat to act, one in sixteen for the other seats too; returns what was counted."""
+    """Compare so many decisions for the seat to act, one in sixteen for all four seats; returns what was counted."""
     rng = random.Random(seed)
     counts, values = Counter(), {field.name: set() for field in LAYOUT}
     for states, game in deals(rules, settings, rng, choose):
