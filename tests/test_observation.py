@@ -19,6 +19,7 @@ from referee_memory import calls_read, legal_read, plays_read
 from referee_observation import IDENTITY, View, action_in_frame, known_not_held, mask, rules_bits
 from referee_score import SUITS
 from test_engine import DIRECTED, TABLES
+from test_resample import LOOK_DIFFERENT
 from test_rules_docs import neighbours, tables
 from twin import random_choice, start_both, trump_heavy
 
@@ -42,6 +43,22 @@ PAGE = DOCS / "observation.md"
 # --- side by side ----------------------------------------------------------------------------------------------
 
 
+def alike_in_two_suits(rng, auction):
+    """A pack that deals one seat the same ranks in two suits, or none of them: only what others do tells them apart."""
+    a, b, *others = rng.sample(range(4), 4)
+    ranks = rng.sample(range(8), rng.choice([0, 1, 1, 2]))
+    twins = [8 * suit + rank for suit in (a, b) for rank in ranks]
+    different = [8 * suit + rank for suit in others for rank in range(8)]
+    rest = [8 * suit + rank for suit in (a, b) for rank in range(8) if rank not in ranks]
+    rng.shuffle(different)
+    rng.shuffle(rest)
+    at = rng.randrange(4)  # rules 3.1, 3.3: packets of 3 then 2, or 3, 2, 3
+    own = [3 * at, 3 * at + 1, 3 * at + 2, 12 + 2 * at, 13 + 2 * at]
+    own += [20 + 3 * at + k for k in range(3)] if auction else range(20, 32)  # what is dealt later may come to it
+    places = own + [place for place in range(32) if place not in own]
+    return [card for _, card in sorted(zip(places, twins + different + rest, strict=True))]
+
+
 def deals(rules, settings, rng, choose):
     """Endless positions of both engines: deals that stand anywhere in a match, some of them followed by the next."""
     states = game = None
@@ -56,6 +73,8 @@ def deals(rules, settings, rng, choose):
             scores = (rng.randrange(low, rules.target), rng.randrange(low, rules.target)) if rules.target else (0, 0)
             pot = rng.choice([0, 1, 40, 41, 71, 80, 81, 91, 120, 121, 300]) if rules.tie == "litige" else 0
             pack = rng.sample(range(32), 32)
+            if rng.random() < 0.25:
+                pack = alike_in_two_suits(rng, rules.bidding == "auction")
             states, game = start_both(rules, settings, pack, rng.randrange(4), scores, pot)
         while True:
             yield states, game
@@ -173,6 +192,18 @@ def test_every_bit_in_rare_corners(corner, table):
         game.play(action)
         twin.apply(action)
     assert game.deal_over
+
+
+@pytest.mark.parametrize("difference", LOOK_DIFFERENT)
+def test_every_bit_where_suits_differ_by_their_past(difference):
+    end = Game.parse(LOOK_DIFFERENT[difference])
+    rules, settings = TABLES[end.rules.name]
+    states, twin = start_both(rules, settings, end._states[0]["pack"].tolist(), end.dealer)
+    for event in end.events():
+        apply(states, 0, rules.packed, event.action)
+        twin.apply(event.action)
+        for viewer in range(4):
+            compare(states, twin, rules, viewer)
 
 
 def test_the_slow_knowledge_is_the_referees():
