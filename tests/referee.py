@@ -23,6 +23,7 @@ from referee_score import (
 from referee_tricks import CARDS, legal_cards, trick_winner
 
 __all__ = [
+    "CARDS",
     "TABLES",
     "Referee",
     "action_number",

@@ -8,59 +8,96 @@ import warnings
 
 import numpy as np
 import pytest
+import referee as slow
+from referee_observation import IDENTITY, View, action_in_frame
 from test_aec import TABLES
+from test_engine import TABLES as REFEREED
 
-from belote_env import Game
+from belote_env import Game, Rules
+from belote_env.cards import CARD_NAMES
 from belote_env.envs import SelfPlayVector
 from belote_env.notation import position_text
 from belote_env.observation import HIDDEN_SIZE, SIZE, field_bits
+from belote_env.state import STATE
 
 CARDS = 0xFFFFFFFF
+BUFFERS = ("observations", "action_mask", "hidden", "seat", "rewards", "done", "states")
+_WEIGHTS = np.random.default_rng(0).integers(0, 2**64, SIZE // 8, dtype=np.uint64) | np.uint64(1)
 
 
-def choices(vector, salt=0):
-    """An action a table, a function of its mask and seat alone, so that it does not depend on the batch."""
-    actions = np.zeros(vector.num_envs, np.int64)
-    for i, mask in enumerate(vector.action_mask):
-        legal = mask.nonzero()[0]
-        key = int.from_bytes(vector.observations[i].tobytes()[:160:5], "little") * 31 + int(vector.seat[i]) + salt
-        actions[i] = legal[key % 1_000_003 % len(legal)]
+def choices(vector, tables=None):
+    """An action a table, a hash of what it shows and nothing else, so that it does not depend on the batch.
+
+    Only for the first `tables` if told so; the others play their lowest.
+    """
+    shown = slice(0, tables)
+    key = (vector.observations[shown].view(np.uint64) * _WEIGHTS).sum(1, dtype=np.uint64)
+    key = (key ^ (key >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    mask = vector.action_mask[shown]
+    nth = (key >> np.uint64(32)) % mask.sum(1, dtype=np.uint64)
+    actions = vector.action_mask.argmax(1)
+    actions[shown] = (mask.cumsum(1, dtype=np.uint64) > nth[:, None]).argmax(1)
     return actions
 
 
 def shown(vector, i):
-    return (
-        vector.observations[i].tobytes(),
-        vector.action_mask[i].tobytes(),
-        int(vector.seat[i]),
-        vector.rewards[i].tolist(),
-        bool(vector.done[i]),
-    )
+    return tuple(getattr(vector, name)[i : i + 1].tobytes() for name in BUFFERS)
+
+
+def everything(vector):
+    """Every buffer in bytes, the padding of the masks included, and what a snapshot holds."""
+    buffers = {name: getattr(vector, name).tobytes() for name in BUFFERS}
+    padded = vector.action_mask.base.tobytes()
+    return {**buffers, "padded masks": padded, **{f"kept {k}": v.tobytes() for k, v in vector.snapshot().items()}}
 
 
 def transcript(steps, tables, **arguments):
-    """What the first `tables` tables show over some steps."""
+    """What the first `tables` tables show over some steps, a line each."""
     vector = SelfPlayVector(**arguments)
     lines = [[shown(vector, i)] for i in range(tables)]
     for _ in range(steps):
-        vector.step(choices(vector))
+        vector.step(choices(vector, tables))
         for i in range(tables):
             lines[i].append(shown(vector, i))
     return lines
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"canonical": True, "hidden": True}, {"skip_forced": True, "episode": "match", "reward": "tricks"}]
-)
-def test_size_and_threads_change_nothing(options):
-    alone = transcript(80, 1, num_envs=1, seed=9, **options)
-    seven = transcript(80, 7, num_envs=7, seed=9, **options)
-    assert seven[0] == alone[0]
+#: Every reward of every episode, with and without forced moves and the canonical frame, each at one table of rules.
+KINDS = [
+    ("deal", "points"),
+    ("deal", "tricks"),
+    ("deal", "win"),
+    ("match", "points"),
+    ("match", "tricks"),
+    ("match", "win"),
+]
+LAWS = [
+    {"episode": episode, "reward": reward, "skip_forced": skip, "canonical": canonical}
+    for episode, reward in KINDS
+    for skip in (False, True)
+    for canonical in (False, True)
+]
+
+
+def rules_for(number, law):
+    """Presets in turn; a deal alone is won or lost where it is the match."""
+    alone = [name for name in TABLES if Rules.preset(name).target == 0]
+    names = alone if (law["episode"], law["reward"]) == ("deal", "win") else TABLES
+    return names[number % len(names)]
+
+
+@pytest.mark.parametrize("number", range(len(LAWS)))
+def test_size_and_threads_change_nothing(number):
+    law = {**LAWS[number], "rules": rules_for(number, LAWS[number]), "hidden": number % 3 == 0, "seed": number}
+    seven = transcript(200, 7, num_envs=7, **law)
     assert len({str(line) for line in seven}) == 7
+    packs = [{np.frombuffer(step[-1], STATE)["pack"].tobytes() for step in line} for line in seven]
+    assert min(map(len, packs)) > 1  # each has been dealt again
+    assert transcript(200, 7, num_envs=7, threads=2, **law) == seven
+    assert transcript(200, 7, num_envs=4096, threads=1 + number % 2, **law) == seven
     for threads in (1, 2):
-        assert transcript(80, 7, num_envs=64, threads=threads, seed=9, **options) == seven
-    assert transcript(80, 1, num_envs=1, threads=2, seed=9, **options) == alone
-    assert transcript(80, 1, num_envs=1, seed=10, **options) != alone
+        assert transcript(200, 1, num_envs=1, threads=threads, **law) == seven[:1]
+    assert transcript(5, 1, num_envs=1, **{**law, "seed": 99}) != [line[:6] for line in seven[:1]]
 
 
 def test_reset_repeats_the_seed():
@@ -99,41 +136,39 @@ def test_shapes_and_strides():
         assert all(getattr(vector, name) is buffer for name, buffer in buffers.items())
 
 
-@pytest.mark.parametrize("options", [{}, {"canonical": True, "hidden": True}, {"skip_forced": True, "threads": 2}])
-def test_a_snapshot_comes_back_bit_for_bit(options):
-    vector = SelfPlayVector(9, seed=1, episode="match", **options)
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize(
+    "options", [{}, {"canonical": True, "hidden": True}, {"skip_forced": True, "threads": 2, "reward": "tricks"}]
+)
+def test_a_snapshot_comes_back_bit_for_bit(options, table):
+    arguments = {"rules": table, "episode": "match", **options}
+    vector = SelfPlayVector(9, seed=1, **arguments)
     for _ in range(45):
         vector.step(choices(vector))
-    kept = vector.snapshot()
+    kept, stood = vector.snapshot(), everything(vector)
     frozen = {name: array.tobytes() for name, array in kept.items()}
     first = []
-    for _ in range(70):
+    for _ in range(50):
         vector.step(choices(vector))
-        first.append([shown(vector, i) for i in range(9)])
+        first.append(everything(vector))
     assert {name: array.tobytes() for name, array in kept.items()} == frozen
-    other = SelfPlayVector(9, seed=8, episode="match", **options)
+    other = SelfPlayVector(9, seed=8, **{**arguments, "threads": 3})
     for again in (vector, other):
         again.restore(kept)
-        assert {name: array.tobytes() for name, array in again.snapshot().items()} == frozen
-        second = []
-        for _ in range(70):
+        assert everything(again) == stood
+        for lines in first:
             again.step(choices(again))
-            second.append([shown(again, i) for i in range(9)])
-        assert second == first
+            assert everything(again) == lines
 
 
 def test_a_snapshot_of_another_shape_is_refused():
     vector, other = SelfPlayVector(3, seed=1), SelfPlayVector(4, seed=1)
-    before = bytes_of(vector)
+    before = everything(vector)
     with pytest.raises(ValueError, match="of another batch|this batch needs"):
         vector.restore(other.snapshot())
     with pytest.raises(ValueError, match="has no 'arguments'"):
         vector.restore({})
-    assert bytes_of(vector) == before
-
-
-def bytes_of(vector):
-    return {name: array.tobytes() for name, array in vector.snapshot().items()}
+    assert everything(vector) == before
 
 
 @pytest.mark.parametrize("canonical", [False, True])
@@ -144,7 +179,7 @@ def test_an_illegal_action_names_the_table_and_changes_nothing(canonical):
         table = rng.randrange(8)
         wrong = actions.copy()
         wrong[table] = rng.choice([*np.flatnonzero(vector.action_mask[table] == 0), -1, 41, 64, 10**12])
-        before = bytes_of(vector)
+        before = everything(vector)
         with pytest.raises(ValueError, match=f"table {table}: action {wrong[table]} is not legal") as refused:
             vector.step(wrong)
         assert str(vector.action_mask[table].nonzero()[0].tolist()) in str(refused.value)
@@ -152,8 +187,51 @@ def test_an_illegal_action_names_the_table_and_changes_nothing(canonical):
         for shape in (actions[:7], actions.astype(np.float64), [list(actions)], actions > 40):
             with pytest.raises(ValueError, match="actions must be 8 integers"):
                 vector.step(shape)
-        assert bytes_of(vector) == before
+        assert everything(vector) == before
         vector.step(actions.astype(np.int32))
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("table", TABLES)
+def test_one_bad_table_of_thousands_stops_all(table, canonical):
+    """The last of 4,096 tables, and two slices in flight: nothing has moved anywhere, not a byte of any buffer."""
+    n = 4096
+    vector = SelfPlayVector(n, rules=table, seed=2, canonical=canonical, hidden=True, threads=2, episode="match")
+    for _ in range(12):
+        vector.step(choices(vector))
+    actions, before = choices(vector), everything(vector)
+    last = n - 1
+    illegal = int(np.flatnonzero(vector.action_mask[last] == 0)[-1])
+    for action in (illegal, -1, vector.num_actions, 127, 10**12, np.iinfo(np.int64).max, np.iinfo(np.int64).min):
+        wrong = actions.copy()
+        wrong[last] = action
+        with pytest.raises(ValueError, match=f"table {last}: action {action} is not legal") as refused:
+            vector.step(wrong)
+        assert position_text(vector.states, last, vector.rules) in str(refused.value)
+        assert everything(vector) == before
+    wrong[[5, n // 2]] = illegal_at = [int(np.flatnonzero(vector.action_mask[i] == 0)[0]) for i in (5, n // 2)]
+    with pytest.raises(ValueError, match=f"table 5: action {illegal_at[0]} is not legal"):
+        vector.step(wrong)
+    wrong = actions.astype(np.uint64)
+    wrong[last] = np.iinfo(np.uint64).max
+    with pytest.raises(ValueError, match=f"table {last}: "):
+        vector.step(wrong)
+    for other in (
+        actions.astype(np.float32),
+        actions.astype(bool),
+        actions.astype(str),
+        actions.astype(object),
+        actions[:last],
+        actions[:, None],
+        [*actions.tolist()[:last], 1.0],
+        None,
+        3,
+    ):
+        with pytest.raises(ValueError, match=f"actions must be {n} integers"):
+            vector.step(other)
+    assert everything(vector) == before
+    vector.step(actions)
+    assert everything(vector) != before
 
 
 @pytest.mark.parametrize(
@@ -202,6 +280,69 @@ def test_rewards_have_one_sum_however_they_are_paid(table, episode):
         for shown_all, skipped in zip(points, skipping, strict=True):
             assert len(skipped) >= len(shown_all)
             assert skipped[: len(shown_all)] == shown_all
+
+
+def referee_at(vector, settings, i):
+    """The slow referee at the start of the deal that a table shows."""
+    s = vector.states[i]
+    assert (s["n_calls"], s["n_cards"]) == (0, 0)
+    pack, scores = [CARD_NAMES[c] for c in s["pack"]], tuple(map(int, s["scores"]))
+    return slow.Referee(settings, pack, int(s["dealer"]), scores=scores, pot=int(s["pot"]))
+
+
+def referee_pays(game, action, law):
+    """Apply an action and the forced moves that are not shown; what side 0 gets for them."""
+    paid = 0.0
+    while True:
+        before = game.trick_points[0] - game.trick_points[1]
+        game.apply(action)
+        if game.phase == "over":
+            if law["reward"] == "win":
+                result = game.match_over()
+                return paid + (0.0 if result in ("drawn", "continue") else 1.0 - 2.0 * result)
+            rest = before if law["reward"] == "tricks" else 0
+            return paid + (game.deal_scores[0] - game.deal_scores[1] - rest) / 256
+        if law["reward"] == "tricks":
+            paid += (game.trick_points[0] - game.trick_points[1] - before) / 256
+        legal = game.legal()
+        if not law["skip_forced"] or len(legal) > 1:
+            return paid
+        (action,) = legal
+
+
+@pytest.mark.parametrize("number", range(len(LAWS)))
+def test_rewards_are_what_the_referee_counts(number):
+    """Step by step, and so the sum of an episode: points ÷ 256, exactly."""
+    law = LAWS[number]
+    table = rules_for(number, law)
+    vector = SelfPlayVector(3, rules=table, seed=number, **law)
+    settings = REFEREED[table][1]
+    games, sums, ended = [referee_at(vector, settings, i) for i in range(3)], np.zeros(3), []
+    deals = [[] for _ in range(3)]
+    while len(ended) < (9 if law["episode"] == "deal" else 2):
+        actions = choices(vector)
+        for_referee = []
+        for i, game in enumerate(games):
+            frame = View(game, int(vector.seat[i])).canonical_frame() if law["canonical"] else IDENTITY
+            (meant,) = [action for action in game.legal() if action_in_frame(action, frame) == actions[i]]
+            for_referee.append(meant)
+        vector.step(actions)
+        sums += vector.rewards[:, 0]
+        for i, game in enumerate(games):
+            paid = referee_pays(game, for_referee[i], law)
+            assert vector.rewards[i].tolist() == [paid, -paid, paid, -paid]
+            if game.phase != "over":
+                assert not vector.done[i]
+                continue
+            deals[i].append(game.deal_scores[0] - game.deal_scores[1])
+            assert vector.done[i] == (law["episode"] == "deal" or game.match_over() != "continue")
+            if vector.done[i]:
+                won = {0: 1, 1: -1, "drawn": 0}[game.match_over()] if law["reward"] == "win" else sum(deals[i]) / 256
+                assert sums[i] == won
+                ended.append(won)
+                sums[i], deals[i] = 0, []
+            games[i] = referee_at(vector, settings, i)
+    assert any(ended)
 
 
 def test_a_match_is_won_or_drawn():
