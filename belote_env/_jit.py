@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -131,13 +132,13 @@ def kernel(function: F) -> F:
     return cast(F, compiled)
 
 
-def entry(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """A kernel's compiled code for arguments of these types; a call of it does not look at types any more.
+def bound(function: Callable[..., Any], fixed: tuple[Any, ...], *others: Any) -> Callable[..., Any]:
+    """A kernel's compiled code with its first arguments fixed, for further arguments of the types of `others`.
 
-    numba takes longer to recognise twenty arguments than to step a hundred tables.  The caller answers for it that
-    every call has arguments of the same types.  With the JIT off it is the function itself.
+    A call of it does not look at types any more: numba takes longer to recognise twenty arguments than to step a
+    hundred tables.  The caller answers for the types of every call.  With the JIT off it is the function itself.
     """
-    try:
-        return cast(Any, function).compile(tuple(map(cast(Any, function).typeof_pyval, arguments)))  # type: ignore[no-any-return]
-    except AttributeError:
-        return function
+    code: Any = function
+    with contextlib.suppress(AttributeError):
+        code = code.compile(tuple(map(code.typeof_pyval, (*fixed, *others))))
+    return partial(code, *fixed)

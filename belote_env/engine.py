@@ -98,9 +98,11 @@ def begin_deal(states, i, rules):
     s.made = PENDING
     s.match_winner = OPEN
     s.best = NO_CARD
+    s.led = -1
     s.n_calls = 0
     s.n_cards = 0
     s.trick_points = 0
+    s.shown_by = 0
     for k in range(MAX_CALLS):
         s.calls[k] = 0
     s.bids[0] = 0
@@ -245,6 +247,7 @@ def note_belote(states, i, rules, seat, card, learn):
     other = BELOTE_MASK[suit] & ~(1 << card)
     if np.int64(s.belote[suit]) == seat:
         s.belote_shown[suit] = np.int64(s.belote_shown[suit]) + 1
+        s.shown_by = np.int64(s.shown_by) | (1 << seat)
         if np.int64(s.belote_shown[suit]) == 2:
             s.belote_points[seat & 1] = np.int64(s.belote_points[seat & 1]) + 20
         for k in range(4):
@@ -291,6 +294,7 @@ def play_card(states, i, rules, card, learn):
     s.turn = choose(ends, winner, (seat + 1) & 3)
     s.winner = choose(ends, NOBODY, winner)
     s.best = choose(ends, NO_CARD, choose(takes, card, best))
+    s.led = choose(led >> 63 & 1, card >> 3, led) | -ends
     if n == 31:
         end_deal(states, i, rules)
 

@@ -116,8 +116,8 @@ _LOWEST, _LOWEST_TWO = 0x0101010101010101, 0x0303030303030303
 
 @kernel
 def relative(seat, viewer):
-    """One bit of me, next, partner, previous; none for NOBODY."""
-    return 0 if seat < 0 else 1 << ((seat - viewer) & 3)
+    """One bit of me, next, partner, previous; none for NOBODY, which is negative."""
+    return (1 << ((seat - viewer) & 3)) & ~(seat >> 63)
 
 
 @kernel
@@ -149,33 +149,32 @@ def seat_byte(first, second, viewer):
 @kernel
 def table_runs(states, i, viewer, slots, voids):
     """Bits from `turned_rank` to `winner`, from `phase` to `declared_side`, and of `voids` and `pot`."""
+    # arithmetic instead of `if`, as in `engine.play_card`
     s = states[i]
     phase = np.int64(s.phase)
     card = np.int64(s.turned)
     taker = np.int64(s.taker)
     strain = np.int64(s.strain)
-    turned, round_two = 0, 0
-    if card != NO_CARD:
-        turned = (1 << (card & 7)) | (256 << ((slots >> (3 * (card >> 3))) & 7))
-        if taker != NOBODY:
-            if (np.int64(s.hands[taker]) >> card) & 1:
-                turned |= relative(taker, viewer) << 12
-            round_two = 1 if np.int64(s.n_calls) > 4 else 0
+    some = np.int64(card != NO_CARD)
+    card &= 31
+    turned = ((1 << (card & 7)) | (256 << ((slots >> (3 * (card >> 3))) & 7))) & -some
+    holds = some & (np.int64(s.hands[taker & 3]) >> card)
+    turned |= (relative(taker, viewer) & -holds) << 12
     turned |= seat_byte(np.int64(s.turn), np.int64(s.dealer), viewer) << 16
-    if phase == PLAY:
-        turned |= seat_byte(np.int64(s.leader), np.int64(s.winner), viewer) << 24
+    turned |= (seat_byte(np.int64(s.leader), np.int64(s.winner), viewer) << 24) & -np.int64(phase == PLAY)
     doubled = np.int64(s.multiplier) >> 1  # 1, 2, 4: none, coinche, surcoinche
     doubled |= doubled >> 1
+    round_two = some & np.int64((taker != NOBODY) & (np.int64(s.n_calls) > 4))
     seats = ((1 << phase) & 31) | (round_two << 5) | (doubled << 6)
     seats |= seat_byte(taker, np.int64(s.coinche_by), viewer) << 8
     seats |= relative(np.int64(s.surcoinche_by), viewer) << 16
-    for suit in range(4):
-        if np.int64(s.belote_shown[suit]) > 0:
-            seats |= relative(np.int64(s.belote[suit]), viewer) << 20
-    seats |= (1 << (24 + ((slots >> (3 * strain)) & 7))) if strain >= 0 else 0
+    shown = np.int64(s.shown_by)
+    seats |= (((shown | (shown << 4)) >> viewer) & 15) << 20
+    seats |= (1 << (24 + ((slots >> (3 * (strain & 7))) & 7))) & ~(strain >> 63)
     pot = np.int64(s.pot)
-    held = thermometer((pot + _STEPS_POT - 1) // _STEPS_POT, 4) if pot > 0 else 0
-    return turned, seats, voids | (held << 12)
+    for k in range(4):
+        voids |= np.int64(pot > k * _STEPS_POT) << (12 + k)
+    return turned, seats, voids
 
 
 @kernel
@@ -230,11 +229,11 @@ def observe(states, i, viewer, rules, frame, out, row):
     store_bits(possible_3, out, row, 52)
     voids = void_suits(possible_1) | (void_suits(possible_2) << 4) | (void_suits(possible_3) << 8)
     slots = slots_of(frame)
-    turned, seats, held = table_runs(states, i, viewer, slots, voids)
+    turned, seats, voids = table_runs(states, i, viewer, slots, voids)
     points, counts = count_runs(states, i, viewer, rules)
     store_bits(turned, out, row, 56)
     store_bits(seats, out, row, 60)
-    store_bits(held | (points << 16), out, row, 64)
+    store_bits(voids | (points << 16), out, row, 64)
     store_bits((points >> 16) | (counts << 24), out, row, 68)
     store_bits(counts >> 8, out, row, 72)
     low, high = framed_bids(np.int64(s.bids[0]), viewer, frame), framed_bids(np.int64(s.bids[1]), viewer, frame)

@@ -33,62 +33,60 @@ NOBODY = -1
 #: Three passes, thirteen bids with two passes between, two passes, a coinche and two answers (rules 3.3, 3.4).
 MAX_CALLS = 45
 
-#: A state takes four cache lines: the first two hold all that a card changes but its place in the order of play.
 LINE_BYTES = 64
-STATE_BYTES = 4 * LINE_BYTES
-
-
-def _padded(fields: list[tuple[Any, ...]]) -> np.dtype[Any]:
-    """A record dtype of these fields in `STATE_BYTES` bytes."""
-    used = np.dtype([(field[0], *field[1:]) for field in fields]).itemsize
-    return np.dtype((np.record, [*fields, ("spare", np.uint8, (STATE_BYTES - used,))]))
-
 
 #: Field by field. Seats are absolute, sides are seat & 1, cards 0..31 with 32 for none, bit sets are uint32.
-STATE = _padded(
-    [
-        ("hands", np.uint32, (4,)),  # cards held now
-        ("played", np.uint32, (4,)),  # cards each seat has played in this deal
-        ("barred", np.uint32, (4,)),  # cards everybody knows the seat not to hold (besides those played)
-        ("when", np.uint32, (3,)),  # bit k of the trick number of each played card
-        ("turn", np.int8),  # seat to act; NOBODY when the deal is over
-        ("strain", np.int8),  # of the contract; -1 before
-        ("best", np.uint8),  # card winning the current trick; 32 while it is empty
-        ("n_cards", np.uint8),  # cards played in this deal
-        # the second line
-        ("points", np.int16, (2,)),  # trick points, with the 10 or 100 of the last trick
-        ("won", np.uint8, (2,)),  # tricks
-        ("phase", np.uint8),
-        ("winner", np.int8),  # seat winning the current trick; NOBODY while it is empty
-        ("leader", np.int8),  # of the current trick
-        ("trick_points", np.uint8),  # of the cards in the trick on the table
-        ("belote_points", np.int16, (2,)),  # credited so far
-        ("belote", np.int8, (4,)),  # by suit: seat that held K and Q of it as trump; NOBODY
-        ("belote_shown", np.int8, (4,)),  # by suit: how many of the two it has played
-        ("taker", np.int8),  # seat that holds the contract; NOBODY before the first bid
-        ("level", np.int8),  # of the contract
-        ("multiplier", np.int8),  # 1, 2 after coinche, 4 after surcoinche: the call, not its factor
-        ("coinche_by", np.int8),  # seat; NOBODY
-        ("surcoinche_by", np.int8),  # seat; NOBODY
-        ("dealer", np.int8),
-        ("turned", np.uint8),  # card face up; 32 where none is
-        ("n_calls", np.uint8),
-        ("made", np.int8),  # PENDING, FAILED, MADE, TIED
-        ("match_winner", np.int8),  # side, DRAWN or OPEN
-        ("pot", np.int16),  # points held back by litige
-        ("pot_before", np.int16),  # the same when the deal began
-        ("scores", np.int32, (2,)),  # match scores, this deal included once it is over
-        ("deal_scores", np.int32, (2,)),  # of the deal that is over
-        ("deal", np.int32),  # number of the deal in the match, from 0
-        ("seed", np.uint64),  # of the match; deal i depends on (seed, i) alone
-        # the third and fourth
-        ("bids", np.uint64, (2,)),  # a byte a level: bit of the strain, and the bidder's seat << 6; 0 without a bid
-        ("cards", np.uint8, (32,)),  # cards in order of play
-        ("calls", np.uint8, (MAX_CALLS,)),  # actions of the bidding in order
-        ("pack", np.uint8, (32,)),  # in dealing order
-        ("dealt", np.uint8),  # cards of the pack that have been dealt, turned card included
-    ]
+#: A state takes four cache lines; the first two hold all that a card changes but its place in the order of play.
+STATE = np.dtype(
+    (
+        np.record,
+        [
+            ("hands", np.uint32, (4,)),  # cards held now
+            ("played", np.uint32, (4,)),  # cards each seat has played in this deal
+            ("barred", np.uint32, (4,)),  # cards everybody knows the seat not to hold (besides those played)
+            ("when", np.uint32, (3,)),  # bit k of the trick number of each played card
+            ("turn", np.int8),  # seat to act; NOBODY when the deal is over
+            ("strain", np.int8),  # of the contract; -1 before
+            ("best", np.uint8),  # card winning the current trick; 32 while it is empty
+            ("n_cards", np.uint8),  # cards played in this deal
+            # the second line
+            ("points", np.int16, (2,)),  # trick points, with the 10 or 100 of the last trick
+            ("won", np.uint8, (2,)),  # tricks
+            ("phase", np.uint8),
+            ("winner", np.int8),  # seat winning the current trick; NOBODY while it is empty
+            ("leader", np.int8),  # of the current trick
+            ("trick_points", np.uint8),  # of the cards in the trick on the table
+            ("belote_points", np.int16, (2,)),  # credited so far
+            ("belote", np.int8, (4,)),  # by suit: seat that held K and Q of it as trump; NOBODY
+            ("belote_shown", np.int8, (4,)),  # by suit: how many of the two it has played
+            ("taker", np.int8),  # seat that holds the contract; NOBODY before the first bid
+            ("level", np.int8),  # of the contract
+            ("multiplier", np.int8),  # 1, 2 after coinche, 4 after surcoinche: the call, not its factor
+            ("coinche_by", np.int8),  # seat; NOBODY
+            ("surcoinche_by", np.int8),  # seat; NOBODY
+            ("dealer", np.int8),
+            ("turned", np.uint8),  # card face up; 32 where none is
+            ("n_calls", np.uint8),
+            ("led", np.int8),  # suit led to the current trick; -1 while it is empty
+            ("match_winner", np.int8),  # side, DRAWN or OPEN
+            ("pot", np.int16),  # points held back by litige
+            ("pot_before", np.int16),  # the same when the deal began
+            ("scores", np.int32, (2,)),  # match scores, this deal included once it is over
+            ("deal_scores", np.int32, (2,)),  # of the deal that is over
+            ("deal", np.int32),  # number of the deal in the match, from 0
+            ("seed", np.uint64),  # of the match; deal i depends on (seed, i) alone
+            # the third and fourth
+            ("bids", np.uint64, (2,)),  # a byte a level: bit of the strain, and the bidder's seat << 6; 0 without a bid
+            ("cards", np.uint8, (32,)),  # cards in order of play
+            ("calls", np.uint8, (MAX_CALLS,)),  # actions of the bidding in order
+            ("pack", np.uint8, (32,)),  # in dealing order
+            ("shown_by", np.uint8),  # bit set of the seats that have shown belote
+            ("made", np.int8),  # PENDING, FAILED, MADE, TIED
+            ("dealt", np.uint8),  # cards of the pack that have been dealt, turned card included
+        ],
+    )
 )
+STATE_BYTES = STATE.itemsize
 
 
 def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -146,6 +144,8 @@ def is_sound(states, i):
         if np.int64(s.calls[k]) > 112:
             return False
     empty = np.int64(s.n_cards) & 3 == 0
+    if np.int64(s.led) != (-1 if empty else np.int64(s.cards[np.int64(s.n_cards) & 28]) >> 3):
+        return False
     if phase == PLAY:
         if np.int64(s.n_cards) == 32 or np.int64(s.hands[s.turn]) == 0:
             return False

@@ -77,7 +77,5 @@ def denied_cards(card, led, best, partner_best, strain, rules):
 def trick_in_progress(states, i):
     """`(led, best, partner_best)` for the seat to act, as `legal_cards` wants them; led is -1 for a lead."""
     s = states[i]
-    n = np.int64(s.n_cards)
-    led = np.int64(s.cards[n & 28]) >> 3
     partner_best = (np.int64(s.winner) ^ np.int64(s.turn)) == 2
-    return -1 if n & 3 == 0 else led, np.int64(s.best), partner_best
+    return np.int64(s.led), np.int64(s.best), partner_best

@@ -120,7 +120,7 @@ def show(states, i, rules, canonical, legal, frames, seats, observations, hidden
 
 
 @kernel
-def first_illegal(actions, frames, legal, n_actions, canonical):
+def first_illegal(frames, legal, n_actions, canonical, actions):
     """Index of the first table whose action is not legal, or -1."""
     if not canonical:  # nearly always all are legal: one bit for all tables, without a branch
         fine = 1
@@ -163,8 +163,8 @@ def show_tables(
 
 @kernel
 def step_tables(
-    lo, hi, actions, states, rules, seed, numbers, episode, reward, skip, canonical,
-    legal, frames, seats, observations, hidden, masks, rewards, done,
+    states, rules, seed, numbers, episode, reward, skip, canonical,
+    legal, frames, seats, observations, hidden, masks, rewards, done, lo, hi, actions,
 ):  # fmt: skip
     """Step tables lo..hi-1: apply, play forced moves when asked, pay, start anew when over, show."""
     for i in range(lo, hi):
@@ -181,8 +181,8 @@ def step_tables(
             action = only_action(low, high)
             if action < 0:
                 break
-        for seat in range(4):
-            rewards[i, seat] = -paid if seat & 1 else paid
+        gain = np.float32(paid)
+        rewards[i, 0], rewards[i, 1], rewards[i, 2], rewards[i, 3] = gain, -gain, gain, -gain
         done[i] = over
         if over:
             numbers[i] += 1

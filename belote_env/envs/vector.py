@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from belote_env._jit import entry
+from belote_env._jit import bound
 from belote_env.envs.arguments import check_episode
 from belote_env.envs.batch import begin_tables, first_illegal, show_tables, step_tables
 from belote_env.envs.slices import Slices
@@ -15,6 +15,8 @@ from belote_env.notation import position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, SIZE
 from belote_env.rules import Rules, as_rules
 from belote_env.state import STATE, aligned_zeros, first_unsound, new_states
+
+_INT64 = np.dtype(np.int64)
 
 
 class SelfPlayVector:
@@ -125,14 +127,15 @@ class SelfPlayVector:
         Raises:
             ValueError: wrong shape or type, or an illegal action; nothing has changed then.
         """
-        chosen = actions
-        if type(chosen) is not np.ndarray or chosen.dtype != np.int64 or not chosen.flags.c_contiguous:
+        chosen: Any = actions
+        if type(chosen) is not np.ndarray or chosen.dtype is not _INT64 or not chosen.flags.c_contiguous:
             chosen = np.ascontiguousarray(actions)
-        if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
+            if chosen.dtype.kind not in "iu":
+                raise ValueError(f"actions must be {self.num_envs} integers, not {chosen.dtype}")
+            chosen = chosen.astype(_INT64, copy=False)
+        if chosen.shape != self.seat.shape:
             raise ValueError(f"actions must be {self.num_envs} integers, not {chosen.dtype} of shape {chosen.shape}")
-        if chosen.dtype != np.int64:
-            chosen = chosen.astype(np.int64)
-        bad = self._refused(chosen, self._frames, self._legal, self.num_actions, self._canonical)
+        bad = self._refused(chosen)
         if bad >= 0:
             legal = np.flatnonzero(self.action_mask[bad]).tolist()
             frame = " (canonical frame)" if self._canonical else ""
@@ -140,7 +143,7 @@ class SelfPlayVector:
                 f"table {bad}: action {chosen[bad]} is not legal; legal actions{frame} are {legal}; "
                 f"position: {position_text(self.states, int(bad), self.rules)}"
             )
-        self._slices.run(self._step, chosen, *self._stepped)
+        self._slices.run(self._step, chosen)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """A copy of the whole batch; `restore` brings it back bit for bit."""
@@ -198,15 +201,13 @@ class SelfPlayVector:
 
     def _bind(self) -> None:
         """Fix what every step passes on, and with it the compiled code it goes to."""
-        self._stepped = (
+        fixed = (
             self.states, self.rules.packed, self._seed, self._numbers, self._episode, self._reward, self._skip,
             self._canonical, *self._buffers, self.rewards, self.done,
         )  # fmt: skip
-        actions = np.zeros(0, np.int64)
-        self._step = entry(step_tables, 0, self.num_envs, actions, *self._stepped)
-        self._refused = entry(
-            first_illegal, actions, self._frames, self._legal, self.num_actions, self._canonical
-        )
+        actions = np.zeros(0, _INT64)
+        self._step = bound(step_tables, fixed, 0, self.num_envs, actions)
+        self._refused = bound(first_illegal, (self._frames, self._legal, self.num_actions, self._canonical), actions)
 
 
 def _words(rows: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
