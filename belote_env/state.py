@@ -94,7 +94,8 @@ def aligned_zeros(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + LINE_BYTES, np.uint8)
     start = -memory.ctypes.data % LINE_BYTES
-    return memory[start : start + size].view(dtype).reshape(shape)
+    array: np.ndarray = memory[start : start + size].view(dtype).reshape(shape)
+    return array
 
 
 def new_states(n: int) -> np.ndarray:
@@ -132,7 +133,7 @@ def is_sound(states, i):
         if np.int64(s.pack[k]) > 31 or np.int64(s.cards[k]) > 31:
             return False
         pack |= 1 << np.int64(s.pack[k])
-    places = 0
+    places, shown = 0, 0
     for seat in range(4):
         here = np.int64(s.hands[seat]) | np.int64(s.played[seat])
         if places & here or np.int64(s.hands[seat]) & np.int64(s.played[seat]):
@@ -140,6 +141,10 @@ def is_sound(states, i):
         places |= here
         if not NOBODY <= np.int64(s.belote[seat]) <= 3 or not 0 <= np.int64(s.belote_shown[seat]) <= 2:
             return False
+        if np.int64(s.belote_shown[seat]) > 0:  # both are by suit
+            shown |= 1 << (np.int64(s.belote[seat]) & 3)
+    if np.int64(s.shown_by) != shown:
+        return False
     for k in range(MAX_CALLS):
         if np.int64(s.calls[k]) > 112:
             return False

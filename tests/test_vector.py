@@ -127,7 +127,7 @@ def test_shapes_and_strides():
         buffers = {name: getattr(vector, name) for name in ("observations", "action_mask", "seat", "rewards", "done")}
         for _ in range(60):
             vector.step(choices(vector))
-            assert not vector.action_mask.base.reshape(6, -1).view(np.int8)[:, n:].any()
+            assert not vector._mask_words.view(np.int8)[:, n:].any()
             assert set(np.unique(vector.observations)) == {0, 1}
             for seat, hidden, state in zip(vector.seat, vector.hidden, vector.states, strict=True):
                 for k in range(3):

@@ -19,7 +19,7 @@ from belote_env.players import Player, as_player
 from belote_env.players.answers import answer_numbers, illegal_answer
 from belote_env.rules import Rules
 from belote_env.rulings import whole_number
-from belote_env.state import new_states
+from belote_env.state import aligned_zeros, new_states
 
 #: Who sits in a seat that is not the learner's.
 Opponent = Player | str | Callable[..., int]
@@ -73,8 +73,8 @@ class LearnerTables:
         self.over = np.zeros(n, np.bool_)
         self.scores = np.zeros((n, 2), np.int64)
         self._all = np.ones(n, np.bool_)
-        self._bit_words = np.zeros((n, WORDS), np.uint64)
-        self._mask_words = np.zeros((n, mask_words(self.n_actions)), np.uint64)
+        self._bit_words = aligned_zeros((n, WORDS), np.uint64)
+        self._mask_words = aligned_zeros((n, mask_words(self.n_actions)), np.uint64)
         self._bind()
 
     # -- episodes
