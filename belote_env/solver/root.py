@@ -5,8 +5,8 @@ import numpy as np
 from belote_env._jit import kernel
 from belote_env.engine import legal_actions
 from belote_env.scoring import deal_score
-from belote_env.solver.position import FROM_SOLVER, OWNED, POINT, TO_SOLVER, load, ruffs
-from belote_env.solver.search import ABOVE, ALL, BELOW, HALF_CAPOT, after, packed, search, unpacked
+from belote_env.solver.position import EPOCH, FROM_SOLVER, OWNED, POINT, TO_SOLVER, load, ruffs
+from belote_env.solver.search import ABOVE, ALL, BELOW, HALF_CAPOT, STAMP, after, packed, search, unpacked
 
 #: A window first reaches so far to both sides of the value of the card before.
 REACH, FURTHER = 6, 30
@@ -67,6 +67,10 @@ def value_cards(states, i, rules, work, table, floor, ceiling, enough, values):
         values: (n, 32) integers; other cards are left alone.
     """
     left = load(states, i, work)
+    if work[EPOCH] & STAMP == 0:  # stamps begin again: nothing in the table may speak of the positions that come
+        for k in range(table.shape[0]):
+            table[k] = 0
+        work[EPOCH] += 1
     strain = np.int64(states[i].strain)
     place, cards = place_of(states, i)
     legal, _ = legal_actions(states, i, rules)

@@ -39,6 +39,7 @@ BELOW, ABOVE = -HALF_CAPOT - 1, ALL + HALF_CAPOT + 1
 #: card << 48`; low and high bound what side 0 still gets, plus 45.
 BUCKET, WAYS = 8, 4
 STAMP_BITS = 27
+STAMP = (1 << STAMP_BITS) - 1
 
 #: Words of a frame. MOVES: `score << 11 | wins << 10 | fate << 8 | group << 5 | card`; when searched, value for score.
 ALPHA, BETA, BEST, BEST_CARD, NEXT, COUNT, PLACE, ROWS, SLOT, KEY, LOW, HIGH, TABLE, TRIED, FLOOR, LEFT, MOVES = range(17)
@@ -165,7 +166,7 @@ def keep(table, at, stamped, entry, turn):
         if table[way] == stamped and (table[way + WAYS] ^ entry) & 0xFFFFFFFF == 0:
             pick = way
             break
-        if (table[way] ^ stamped) & ((1 << STAMP_BITS) - 1):
+        if (table[way] ^ stamped) & STAMP:
             pick = way
     table[pick] = stamped
     table[pick + WAYS] = entry
@@ -221,7 +222,7 @@ def search(work, table, place, left, cards, strain, rules, alpha, beta):
     partner_rule = np.int64(r.partner_winning)
     trumps = ruffs(strain)
     beat_slots = 15 if strain == ALL_TRUMP else 0 if strain == NO_TRUMP else 1 << TRUMP_SLOT
-    stamp = work[EPOCH] & ((1 << STAMP_BITS) - 1)
+    stamp = work[EPOCH] & STAMP
     seat, led, best, winner, chance, k, first, trick, taken = unpacked(place)
     open_points = 10 + trick  # that no trick has yet taken, with the ten of the last
     for slot in range(4):
