@@ -103,7 +103,7 @@ def solve_position(
         table.add_row(card, str(points[card]), f"{scores[card]:+d}")
     Console().print(table)
     line = best_line(game)
-    for seat, card in line:
+    for _, card in line:
         game.play(card)
     typer.echo("best line: " + ", ".join(f"{seat} {card}" for seat, card in line))
     result = {True: "made", False: "failed", None: "neither made nor failed"}[game.made]
@@ -120,7 +120,8 @@ def _contract_text(game: Game) -> str:
     contract = game.contract
     assert contract is not None
     called = {1: "", 2: ", coinche", 4: ", surcoinche"}[contract.multiplier]
-    return f"seat {contract.taker} plays {'' if contract.value is None else f'{contract.value} '}{contract.trump}{called}"
+    value = "" if contract.value is None else f"{contract.value} "
+    return f"seat {contract.taker} plays {value}{contract.trump}{called}"
 
 
 def _line(name: str) -> str:

@@ -64,7 +64,7 @@ def ending(rng: random.Random, rules: Rules, trump: str, cards_left: int) -> Gam
         legal = game.legal_actions()
         if strong and rng.random() < 0.9:
             side = (shift + game.turn) % 2  # 0 is strong
-            legal = sorted(legal, key=lambda c: ("7 8 9 Q K 10 J A".split().index(CARD_NAMES[c][:-1])))
+            legal = sorted(legal, key=lambda c: "7 8 9 Q K 10 J A".split().index(CARD_NAMES[c][:-1]))
             game.play(legal[0] if side else legal[-1])
         else:
             game.play(rng.choice(legal))

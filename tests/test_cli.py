@@ -108,7 +108,7 @@ def test_as_a_module():
 def test_solve_shows_values_the_best_line_and_the_contract(capsys):
     game = belote_env.Game.from_play(
         "contree",
-        ["JS 9S AS 10S KS QS 8S 7S", "7H 8H 9H JH QH KH 10H AH", "7D 8D 9D JD QD KD 10D AD", "7C 8C 9C JC QC KC 10C AC"],
+        [" ".join(rank + suit for rank in "J 9 A 10 K Q 8 7".split()) for suit in "SHDC"],
         dealer=3,
         taker=0,
         trump="S",
@@ -130,7 +130,7 @@ def test_solve_shows_values_the_best_line_and_the_contract(capsys):
 
 @pytest.mark.parametrize(
     ("position", "sentence"),
-    [("nonsense", "a position reads RULES deal N"), (belote_env.Game("classic", seed=1).to_text(), "only a position in")],
+    [("nonsense", "a position reads RULES"), (belote_env.Game("classic", seed=1).to_text(), "only a position in play")],
 )
 def test_solve_refuses_what_is_not_in_play(position, sentence, capsys):
     assert cli.main(["solve", position]) == cli.BAD_INPUT

@@ -2,6 +2,8 @@
 
 import os
 import random
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +18,8 @@ from belote_env.solver import NO_VALUE, best_line, reaches, solve, solve_many, s
 from belote_env.state import LEVEL_VALUES, new_states
 
 LONG = bool(os.environ.get("BELOTE_ORACLE_LONG"))
-#: Endings of up to five tricks for each table and strain, of which one in ten also meets the slow referee.
-ENDINGS = 250 if LONG else 6
+#: Endings for each table and strain, up to five tricks of them at length; one in ten also meets the slow referee.
+ENDINGS = 90 if LONG else 6
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
@@ -169,7 +171,8 @@ def test_thresholds_agree_with_values():
 def test_many_positions_at_once():
     rng = random.Random(6)
     rules = Rules.preset("coinche", no_trump=True, all_trump=True)
-    games = [ending(rng, rules, rng.choice(["S", "H", "NT", "AT"]), rng.randint(1, 16 if JIT else 7)) for _ in range(40)]
+    longest = 16 if JIT else 7
+    games = [ending(rng, rules, rng.choice(["S", "H", "NT", "AT"]), rng.randint(1, longest)) for _ in range(40)]
     states = np.concatenate([game._states for game in games])
     before = states.tobytes()
     for objective, one in (("points", solve), ("score", solve_score)):
@@ -186,7 +189,7 @@ def test_many_positions_at_once():
 def test_bad_input_is_refused_in_one_sentence():
     game = Game("classic", seed=1)
     for ask in (solve, solve_score, best_line, lambda g: reaches(g, 82), lambda g: reaches(g, 0)):
-        with pytest.raises(ValueError, match="only a position in play has card values, this one is in round one; posit"):
+        with pytest.raises(ValueError, match="only a position in play has card values, this one is in round one"):
             ask(game)
     states = ending(random.Random(1), Rules.preset("classic"), "S", 8)._states
     with pytest.raises(ValueError, match="objective='wins' is not one of 'points', 'score'"):
@@ -198,3 +201,11 @@ def test_bad_input_is_refused_in_one_sentence():
     states["hands"][0, 0] ^= states["hands"][0, 1]
     with pytest.raises(ValueError, match=r"states\[0\] is damaged"):
         solve_many(states, "classic")
+
+
+@pytest.mark.skipif(not JIT, reason="a full deal is for compiled kernels")
+def test_the_page_of_the_solver_runs():
+    page = (Path(__file__).parent.parent / "docs" / "solver.md").read_text()
+    names: dict = {}
+    exec(compile(re.findall(r"```python\n(.*?)```", page, re.S)[0], "solver.md", "exec"), names)
+    assert max(names["solve"](names["game"]).values()) >= 82 or not names["reaches"](names["game"], 82)

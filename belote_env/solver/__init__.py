@@ -16,16 +16,13 @@ from belote_env.cards import CARD_NAMES
 from belote_env.game import Game
 from belote_env.notation import position_text
 from belote_env.rules import Rules, as_rules
-from belote_env.solver.position import WORK_WORDS
-from belote_env.solver.root import NO_VALUE, POINTS_OBJECTIVE, SCORE_OBJECTIVE, solve_rows
-from belote_env.solver.search import ABOVE, ALL, BELOW, BUCKET
+from belote_env.solver.root import NO_VALUE, POINTS_OBJECTIVE, SCORE_OBJECTIVE, new_scratch, solve_rows
+from belote_env.solver.search import ABOVE, ALL, BELOW
 from belote_env.state import PHASE_NAMES, PLAY, first_unsound
 
 __all__ = ["NO_VALUE", "best_line", "reaches", "solve", "solve_many", "solve_score"]
 
 _OBJECTIVES = {"points": POINTS_OBJECTIVE, "score": SCORE_OBJECTIVE}
-#: Buckets of a table: half a megabyte, so that it stays in a core's cache; larger ones are no faster.
-_BUCKETS = 2**13
 #: Positions a thread takes at a time.
 _ROWS = 8
 _idle: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
@@ -144,7 +141,7 @@ def _scratch() -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     try:
         scratch = _idle.pop()
     except IndexError:
-        scratch = np.zeros(WORK_WORDS, np.int64), np.zeros(BUCKET * _BUCKETS, np.int64)
+        scratch = new_scratch()
     try:
         yield scratch
     finally:
@@ -157,7 +154,8 @@ def _solved(game: Game, objective: int, floor: int, ceiling: int, enough: bool) 
     values = np.empty((1, 32), np.int16)
     with _scratch() as (work, entries):
         solve_rows(game._states, 0, 1, game.rules.packed, objective, floor, ceiling, enough, work, entries, values)
-    return values[0]
+    one: NDArray[np.int16] = values[0]
+    return one
 
 
 def _named(values: NDArray[np.int16]) -> dict[str, int]:
@@ -171,4 +169,5 @@ def _checked(game: Game) -> None:
 
 def _not_in_play(states: NDArray[Any], i: int, rules: Rules) -> str:
     phase = PHASE_NAMES[states[i]["phase"]]
-    return f"only a position in play has card values, this one is in {phase}; position: {position_text(states, i, rules)}"
+    text = position_text(states, i, rules)
+    return f"only a position in play has card values, this one is in {phase}; position: {text}"

@@ -1,18 +1,26 @@
 """Values of the cards of a position, one search for each, and the deal's score as a function of them."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from belote_env._jit import kernel
 from belote_env.engine import legal_actions
 from belote_env.scoring import deal_score
-from belote_env.solver.position import EPOCH, FROM_SOLVER, OWNED, POINT, TO_SOLVER, load, ruffs
-from belote_env.solver.search import ABOVE, ALL, BELOW, HALF_CAPOT, STAMP, after, packed, search, unpacked
+from belote_env.solver.position import EPOCH, FROM_SOLVER, OWNED, POINT, TO_SOLVER, WORK_WORDS, load, ruffs
+from belote_env.solver.search import ALL, BELOW, BUCKET, HALF_CAPOT, STAMP, after, packed, search, unpacked
 
 #: A window first reaches so far to both sides of the value of the card before.
 REACH, FURTHER = 6, 30
 POINTS_OBJECTIVE, SCORE_OBJECTIVE = range(2)
+#: Buckets of a table: half a megabyte, so that it stays in a core's cache; larger ones are no faster.
+BUCKETS = 2**13
 #: In the place of a card that is not legal.
 NO_VALUE = -32768
+
+
+def new_scratch() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`(work, table)` for one search at a time; a table need not be cleared between positions."""
+    return np.zeros(WORK_WORDS, np.int64), np.zeros(BUCKET * BUCKETS, np.int64)
 
 
 @kernel
@@ -29,7 +37,8 @@ def place_of(states, i):
         cards |= 1 << card
     chance = (1 if np.int64(s.won[1]) == 0 else 0) | (2 if np.int64(s.won[0]) == 0 else 0)
     best = TO_SOLVER[strain, np.int64(s.best)]
-    seat, winner, trick, taken = np.int64(s.turn), np.int64(s.winner) & 3, np.int64(s.trick_points), np.int64(s.points[0])
+    seat, winner = np.int64(s.turn), np.int64(s.winner) & 3
+    trick, taken = np.int64(s.trick_points), np.int64(s.points[0])
     return packed(seat, first >> 3, best, winner, chance, k, first, trick, taken), cards
 
 
@@ -46,7 +55,10 @@ def value_card(work, table, place, left, cards, strain, rules, card, alpha, beta
     cards = cards | 1 << card if k else 0
     flip = (seat ^ mover) & 1
     if left == 0:  # the last card of the deal
-        value = taken - (HALF_CAPOT if chance & 2 else 0) if seat & 1 else taken + 10 + (HALF_CAPOT if chance & 1 else 0)
+        if seat & 1:
+            value = taken - (HALF_CAPOT if chance & 2 else 0)
+        else:
+            value = taken + 10 + (HALF_CAPOT if chance & 1 else 0)
         return ALL - value if mover & 1 else value
     place = packed(seat, led, best, winner, chance, k, first, trick, taken)
     low, high = (ALL - beta, ALL - alpha) if flip else (alpha, beta)

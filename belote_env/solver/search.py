@@ -41,8 +41,11 @@ BUCKET, WAYS = 8, 4
 STAMP_BITS = 27
 STAMP = (1 << STAMP_BITS) - 1
 
-#: Words of a frame. MOVES: `score << 11 | wins << 10 | fate << 8 | group << 5 | card`; when searched, value for score.
-ALPHA, BETA, BEST, BEST_CARD, NEXT, COUNT, PLACE, ROWS, SLOT, KEY, LOW, HIGH, TABLE, TRIED, FLOOR, LEFT, MOVES = range(17)
+#: Words of a frame. A move is `wins << 10 | fate << 8 | group << 5 | card`, then `score << 8 | group << 5 | card` in
+#: falling order, then, searched, its value in the place of the score.
+ALPHA, BETA, BEST, BEST_CARD, NEXT, COUNT, PLACE, ROWS = range(8)
+SLOT, KEY, LOW, HIGH, TABLE, TRIED, FLOOR, LEFT, MOVES = range(8, 17)
+#: Who is sure to win the trick once a card is played.
 UNSURE, OURS, THEIRS = range(3)
 
 ENTER, CHOOSE, PLAY, LEAVE, RETURN = range(5)

@@ -1,4 +1,4 @@
-"""The solver against colver 0.11.1's `solve_scores`, others' solver in Rust: every first card of full `contree` deals."""
+"""The solver against colver 0.11.1's `solve_scores`, others' in Rust: every first card of `contree` deals."""
 
 import importlib
 import os
