@@ -28,8 +28,8 @@ train: $(INSTALLED) ## train a small policy and measure it (two cores, minutes)
 test: $(INSTALLED) ## run the test suite
 	$(PY) -m pytest $(ARGS)
 
-oracle: $(ORACLE) ## compare the engine with two outside engines at length (minutes)
-	BELOTE_ORACLE_LONG=1 $(PY) -m pytest -s tests/oracle $(ARGS)
+oracle: $(ORACLE) ## compare engine and solver with outside engines and slow twins at length (many minutes)
+	BELOTE_ORACLE_LONG=1 $(PY) -m pytest -s tests/oracle tests/test_solver.py $(ARGS)
 
 lint: $(INSTALLED) ## ruff, mypy and the import contracts; changes nothing
 	$(PY) -m ruff check .

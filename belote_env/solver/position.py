@@ -30,8 +30,9 @@ _POINTS = np.take_along_axis(POINTS, FROM_SOLVER, axis=1)
 
 #: Offsets in the work array: points of a card; owned cards by seat; four tables by (slot, cards left of that suit).
 POINT, OWNED, PATTERN, SUM, MASTERS = 0, 32, 40, 1064, 2088
-#: Frames of the search, eight words of moves at the end of each, and its two tables of histories.
-FRAME, FRAME_WORDS, HISTORY, HISTORY_ROWS = 3112, 32, 3112 + 34 * 32, 97 + 64
+#: Frames of the search, and its history: a row for each place and card led (32 * (cards on the table - 1) + the card),
+#: the last for leads; how much has spoken for each card.
+FRAME, FRAME_WORDS, HISTORY, HISTORY_ROWS = 3112, 32, 3112 + 34 * 32, 97
 #: How many positions were loaded (it stamps the entries of the table), and how many cards were played in searching.
 EPOCH, NODES = HISTORY + HISTORY_ROWS * 32, HISTORY + HISTORY_ROWS * 32 + 1
 WORK_WORDS = NODES + 1

@@ -43,7 +43,7 @@ STAMP = (1 << STAMP_BITS) - 1
 
 #: Words of a frame. A move is `wins << 10 | fate << 8 | group << 5 | card`, then `score << 8 | group << 5 | card` in
 #: falling order, then, searched, its value in the place of the score.
-ALPHA, BETA, BEST, BEST_CARD, NEXT, COUNT, PLACE, ROWS = range(8)
+ALPHA, BETA, BEST, BEST_CARD, NEXT, COUNT, PLACE, ROW = range(8)
 SLOT, KEY, LOW, HIGH, TABLE, TRIED, FLOOR, LEFT, MOVES = range(8, 17)
 #: Who is sure to win the trick once a card is played.
 UNSURE, OURS, THEIRS = range(3)
@@ -281,12 +281,11 @@ def search(work, table, place, left, cards, strain, rules, alpha, beta):
                 work[b + LOW], work[b + HIGH] = low, high
                 legal = hand
                 partner_best = False
-                row, second = HISTORY + 96 * 32, HISTORY + 97 * 32
+                row = HISTORY + 96 * 32
             else:
                 partner_best = winner == (seat + 2) & 3
                 legal = may_play(hand, led, best, partner_best, trumps, beat_slots, overtrump, under_free, partner_rule)
                 row = HISTORY + ((k - 1) * 32 + first) * 32
-                second = HISTORY + (97 + k * 16 + led * 4 + winner) * 32
             count = 0
             if legal & (legal - 1) == 0:
                 work[b + MOVES] = lowest_bit(legal)
@@ -331,7 +330,7 @@ def search(work, table, place, left, cards, strain, rules, alpha, beta):
                     move = work[b + MOVES + i]
                     card, fate = move & 31, (move >> 8) & 3
                     card_points = work[POINT + card]
-                    score = work[row + card] + work[second + card]
+                    score = work[row + card]
                     if k == 0:
                         score += card_points + (100 if fate == OURS else 0)
                     elif fate == OURS:
@@ -354,7 +353,7 @@ def search(work, table, place, left, cards, strain, rules, alpha, beta):
             work[b + BEST], work[b + BEST_CARD] = BELOW, 0
             work[b + NEXT], work[b + COUNT] = 0, count
             work[b + PLACE] = packed(seat, led, best, winner, chance, k, first, trick, taken)
-            work[b + ROWS] = open_points | row << 8 | second << 24
+            work[b + ROW] = open_points | row << 8
             work[b + TABLE], work[b + LEFT] = cards, left
             mode = CHOOSE
         if mode == CHOOSE:
@@ -382,7 +381,7 @@ def search(work, table, place, left, cards, strain, rules, alpha, beta):
         if mode == PLAY:
             card = work[b + MOVES + work[b + NEXT] - 1] & 31
             seat, led, best, winner, chance, k, first, trick, taken = unpacked(work[b + PLACE])
-            open_points = work[b + ROWS] & 255
+            open_points = work[b + ROW] & 255
             left = work[b + LEFT] & ~(1 << card)
             cards = work[b + TABLE] | 1 << card
             nodes += 1
@@ -439,14 +438,11 @@ def search(work, table, place, left, cards, strain, rules, alpha, beta):
                     if value >= beta:
                         mode = LEAVE
                         if work[b + COUNT] > 1:
-                            row, second = (work[b + ROWS] >> 8) & 0xFFFF, work[b + ROWS] >> 24
+                            row = work[b + ROW] >> 8
                             weight = count_bits(work[b + LEFT]) >> 2
                             weight = weight * weight * weight * weight
                             work[row + (move & 31)] += weight
-                            work[second + (move & 31)] += weight
                             for j in range(i):
-                                other = work[b + MOVES + j] & 31
-                                work[row + other] -= weight
-                                work[second + other] -= weight
+                                work[row + (work[b + MOVES + j] & 31)] -= weight
     work[NODES] += nodes
     return value

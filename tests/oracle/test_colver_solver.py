@@ -41,23 +41,28 @@ def deal(rng: random.Random):
 
 @pytest.mark.timeout(3600 if LONG else 300)
 def test_first_cards_are_colvers():
-    """colver gives side 0's card points, 252 or 0 for capot, and side 0's deal score less side 1's."""
+    """colver gives side 0's card points, 252 or 0 for capot, and side 0's deal score less side 1's.
+
+    It maximises side 0's points alone.  Where these are 0 it counts the deal as side 1's capot, although side 0 may
+    be able to take a worthless trick; our score is then the better one for side 0.
+    """
     rng = random.Random(17)
-    cards = capots = 0
+    cards = capots = worthless = 0
     for _ in range(DEALS):
         game, env = deal(rng)
         theirs = env.solve_scores()
-        ours, side = solve(game), game.turn % 2
-        for card, points in theirs["scores"]:
-            mine = ours[CARD_NAMES[card]]
-            # a side 0 that is left without points has taken a trick where colver has 0, and no trick where we have 252
+        ours, scores, side = solve(game), solve_score(game), game.turn % 2
+        for (card, points), (_, score) in zip(theirs["scores"], theirs["deal_scores"], strict=True):
+            where = f"{CARD_NAMES[card]}, {NAME} {theirs}, ours {ours} {scores}: {game}"
+            mine, our_score = ours[CARD_NAMES[card]], scores[CARD_NAMES[card]] * (1 if side == 0 else -1)
             other = {0: (252, 162), 252: (0,)}.get(points, (162 - points,))
-            assert mine == points if side == 0 else mine in other, f"{NAME} {theirs['scores']}, ours {ours}: {game}"
+            assert mine == points if side == 0 else mine in other, where
+            if points == 0 and our_score > score:
+                worthless += 1
+            else:
+                assert our_score == score, where
             cards, capots = cards + 1, capots + (252 in (mine, points))
-        scores = solve_score(game)
-        for card, score in theirs["deal_scores"]:
-            assert scores[CARD_NAMES[card]] == (score if side == 0 else -score), (
-                f"{NAME} deal scores {theirs['deal_scores']}, ours {scores}: {game}"
-            )
-    print(f"\n{NAME}, no difference: {DEALS} deals, {cards} first cards, {capots} of them capot")
+    print(f"\n{NAME}: {DEALS} deals, {cards} first cards, {capots} of them capot, no difference but {worthless} cards")
+    print("after which side 0 has no points but a trick")
     assert capots
+    assert worthless * 50 < cards
