@@ -18,9 +18,9 @@ from belote_env.solver import NO_VALUE, best_line, reaches, solve, solve_many, s
 from belote_env.state import LEVEL_VALUES, new_states
 
 LONG = bool(os.environ.get("BELOTE_ORACLE_LONG"))
+JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 #: Endings for each table and strain, up to five tricks of them at length; one in ten also meets the slow referee.
 ENDINGS = 90 if LONG else 20 if JIT else 6
-JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 
 def refereed(game: Game, settings: dict) -> dict[str, int]:
