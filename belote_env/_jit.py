@@ -33,6 +33,7 @@ KERNEL_ROOMS = (
     "frames.py",
     "observation.py",
     "solver/position.py",
+    "solver/table.py",
     "solver/search.py",
     "solver/root.py",
     "players/player.py",

@@ -11,6 +11,8 @@ import numpy as np
 
 from belote_env._jit import kernel
 from belote_env.cards import ALL_TRUMP, NO_TRUMP, PLAIN_ORDER, POINTS, TRUMP_ORDER
+from belote_env.state import NOBODY
+from belote_env.tricks import PARTNER_FREE, PARTNER_OVERTRUMP
 
 TRUMP_SLOT = 3
 
@@ -40,11 +42,11 @@ WORK_WORDS = NODES + 1
 
 @kernel
 def owner_of(work, card):
-    """Seat that holds a card when the position is loaded; NOBODY knows of no card, so ask for cards that are left."""
+    """Seat that holds a card when the position is loaded, NOBODY where it has been played."""
     for seat in range(4):
         if (work[OWNED + seat] >> card) & 1:
             return seat
-    return -1
+    return NOBODY
 
 
 @kernel
@@ -137,7 +139,7 @@ def may_play(hand, led, best, partner_best, trumps, beat_slots, overtrump, under
         partner_best: whether the mover's partner played it.
         trumps: bit set of all trumps.
         beat_slots: bit set of the slots in which the best card must be beaten.
-        overtrump, under_free, partner_rule: of the packed rules; 0 free, 1 overtrump, 2 no trump.
+        overtrump, under_free, partner_rule: of the packed rules.
     """
     above = ~((2 << best) - 1)
     follow = hand & (255 << (8 * led))
@@ -151,10 +153,10 @@ def may_play(hand, led, best, partner_best, trumps, beat_slots, overtrump, under
     if partner_best:
         plain = hand & ~trumps
         over = beating if beating else mine
-        if partner_rule == 0:
+        if partner_rule == PARTNER_FREE:
             return hand
         if plain:
-            return plain | over if partner_rule == 1 else plain
+            return plain | over if partner_rule == PARTNER_OVERTRUMP else plain
         return over
     if beating:
         return beating if overtrump else mine

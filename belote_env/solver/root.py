@@ -7,7 +7,8 @@ from belote_env._jit import kernel
 from belote_env.engine import legal_actions
 from belote_env.scoring import deal_score
 from belote_env.solver.position import EPOCH, FROM_SOLVER, OWNED, POINT, TO_SOLVER, WORK_WORDS, load, ruffs
-from belote_env.solver.search import ALL, BELOW, BUCKET, HALF_CAPOT, STAMP, after, packed, search, unpacked
+from belote_env.solver.search import ALL, BELOW, HALF_CAPOT, after, packed, search, unpacked
+from belote_env.solver.table import BUCKET, STAMP
 
 #: A window first reaches so far to both sides of the value of the card before.
 REACH, FURTHER = 6, 30
