@@ -116,6 +116,24 @@ def test_capot_at_stake():
         assert values == plain(game)[0], game.to_text()
 
 
+#: A table that forgets who still has every trick gives wrong values here, and in one of 400 deals with capot at stake.
+SAME_CARDS_OTHER_CHANCES = [
+    "classic(second_round=any,undertrump=free,partner_winning=no_trump,belote_on_failure=lost,rounding=10,"
+    "tie_break=drawn) deal 0 dealer 3 scores 0-0 pot 0 seed 0 "
+    "pack KC8DKD9CQS8C7S9S10SJSAS9H10CKHJC9D7H8S10D7C7DJDQC8HQHQD10HJHKSACADAH "
+    "contract 0 H cards 7S AS 8S KS JC 7C AC 8C QH QS KH 7H",
+]
+
+
+@pytest.mark.skipif(not JIT, reason="five tricks of plain minimax are for compiled kernels")
+@pytest.mark.parametrize("position", SAME_CARDS_OTHER_CHANCES)
+def test_the_same_cards_with_and_without_a_chance_of_capot(position):
+    game = Game.parse(position)
+    values = solve(game)
+    assert 252 in values.values()
+    assert values == plain(game)[0]
+
+
 def full_deal(rules: str = "contree", seed: int = 1, **contract) -> Game:
     rng = random.Random(seed)
     cards = list(range(32))
