@@ -47,7 +47,7 @@ def shown(vector, i):
 def everything(vector):
     """Every buffer in bytes, the padding of the masks included, and what a snapshot holds."""
     buffers = {name: getattr(vector, name).tobytes() for name in BUFFERS}
-    padded = vector.action_mask.base.tobytes()
+    padded = vector._mask_words.tobytes()
     return {**buffers, "padded masks": padded, **{f"kept {k}": v.tobytes() for k, v in vector.snapshot().items()}}
 
 
