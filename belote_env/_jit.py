@@ -104,11 +104,20 @@ def _cache_class() -> Any:
             _said = False
 
             def load_overload(self, sig: Any, target_context: Any) -> Any:
-                found = super().load_overload(sig, target_context)
+                try:
+                    found = super().load_overload(sig, target_context)
+                except Exception:  # whatever a torn file raises: forget it, compile, write it anew
+                    found = None
+                    with contextlib.suppress(OSError):
+                        self.flush()
                 if found is None and not Cache._said and sys.stderr is not None and sys.stderr.isatty():
                     Cache._said = True
                     print(f"belote_env: compiling, half a minute; kept in {cache_directory()}", file=sys.stderr)
                 return found
+
+            def save_overload(self, sig: Any, data: Any) -> None:
+                with contextlib.suppress(OSError):  # a full disk: the kernel is compiled anew in every process
+                    super().save_overload(sig, data)
 
         return Cache
     except (ImportError, AttributeError):

@@ -321,6 +321,35 @@ def apply(states, i, rules, action):
 
 
 @kernel
+def replay(states, i, rules, out):
+    """Play `states[i]`'s deal from its pack, calls and cards into `out[i]`; whether that is possible.
+
+    A sound state (`state.is_sound`) whose deal is on is true just when it comes out the same, byte for byte.
+    """
+    s, r = states[i], out[i]
+    for k in range(2):
+        r.scores[k] = s.scores[k]
+        if not 0 <= np.int64(s.scores[k]) < 1_000_000:
+            return False
+    if np.int64(s.pot_before) < 0:
+        return False
+    r.seed = s.seed
+    r.deal = s.deal
+    r.dealer = s.dealer
+    r.pot = s.pot_before
+    for k in range(32):
+        r.pack[k] = s.pack[k]
+    begin_deal(out, i, rules)
+    calls = np.int64(s.n_calls)
+    for k in range(calls + np.int64(s.n_cards)):
+        action = np.int64(s.calls[k]) if k < calls else np.int64(s.cards[k - calls])
+        if not is_legal(out, i, rules, action):
+            return False
+        apply(out, i, rules, action)
+    return np.int64(r.phase) < DEAL_OVER
+
+
+@kernel
 def play_out(states, i, rules, x):
     """Play a deal to its end at random, every legal action as likely; returns `(decisions, next random word)`.
 

@@ -69,3 +69,21 @@ def test_an_unwritable_cache_is_no_obstacle(tmp_path):
     program = "from belote_env.engine import below; import numpy as np; print(below(np.uint64(2**63), 4))"
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "2"
+
+
+def test_torn_files_of_the_cache_are_written_anew(tmp_path):
+    env = {**os.environ, "BELOTE_ENV_CACHE": str(tmp_path)}
+    program = "from belote_env.engine import below; import numpy as np; print(below(np.uint64(2**63), 4))"
+
+    def run() -> str:
+        return subprocess.run(
+            [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    assert run() == "2"
+    for torn in (lambda size: size // 2, lambda size: 0):
+        for path in (path for path in tmp_path.rglob("*.nb?") if path.is_file()):
+            whole = path.read_bytes()
+            path.write_bytes(whole[: torn(len(whole))])
+            assert run() == "2"
+            assert len(path.read_bytes()) == len(whole)

@@ -1,5 +1,6 @@
 """`SelfPlayVector`: same tables at any size, snapshots, refusals, rewards, what a reset shows."""
 
+import contextlib
 import copy
 import os
 import pickle
@@ -166,7 +167,7 @@ def test_a_snapshot_of_another_shape_is_refused():
     before = everything(vector)
     with pytest.raises(ValueError, match="of another batch|this batch needs"):
         vector.restore(other.snapshot())
-    with pytest.raises(ValueError, match="has no 'arguments'"):
+    with pytest.raises(ValueError, match="has no array 'arguments'"):
         vector.restore({})
     assert everything(vector) == before
 
@@ -465,7 +466,7 @@ def test_foreign_and_damaged_snapshots_are_refused():
     for other in others:
         with pytest.raises(ValueError, match="of another batch|is damaged"):
             vector.restore(other)
-    with pytest.raises(ValueError, match="has no 'done'"):
+    with pytest.raises(ValueError, match="has no array 'done'"):
         vector.restore({k: v for k, v in before.items() if k != "done"})
     after = vector.snapshot()
     assert all((before[name] == after[name]).all() for name in before)
@@ -479,3 +480,65 @@ def test_bad_seeds_are_refused(seed):
 
 def test_more_threads_than_tables():
     assert SelfPlayVector(2, threads=10**9).num_envs == 2
+
+
+@pytest.mark.parametrize("table", ["classic", "contree"])
+def test_no_damaged_field_of_a_state_is_restored(table):
+    """A state must be what its deal leads to: all that does not follow from the seed, the scores and the deal."""
+    vector = SelfPlayVector(16, rules=table, seed=5)
+    rng = np.random.default_rng(5)
+    free = {"seed", "deal", "scores", "pot", "pot_before"}  # any value is possible, or any but few
+    for _ in range(12):
+        for _ in range(7):
+            vector.step(choices(vector))
+        kept = vector.snapshot()
+        before = everything(vector)
+        for name in STATE.names:
+            dtype, start = STATE.fields[name][:2]
+            at = start + int(rng.integers(dtype.itemsize))
+            damaged = {**kept, "states": kept["states"].copy()}
+            damaged["states"][3, at] ^= 1 << int(rng.integers(8))
+            if name in free:
+                with contextlib.suppress(ValueError):
+                    vector.restore(damaged)
+                    for _ in range(5):
+                        vector.step(choices(vector))
+                    vector.restore(kept)
+            else:
+                with pytest.raises(ValueError, match="table 3 is impossible"):
+                    vector.restore(damaged)
+            assert everything(vector) == before
+
+
+def test_a_snapshot_of_another_kind_is_refused():
+    vector = SelfPlayVector(3)
+    kept = vector.snapshot()
+    for wrong in (None, {}, {**kept, "arguments": 10**12}, {**kept, "seed": [1]}, {**kept, "states": None}):
+        with pytest.raises(ValueError, match="the snapshot"):
+            vector.restore(wrong)
+    vector.restore(kept)
+
+
+def test_actions_in_memory_that_a_step_writes():
+    twin, vector = (SelfPlayVector(64, rules="coinche", seed=1) for _ in range(2))
+    within = vector.rewards.view(np.int64).reshape(-1)[:64]
+    for _ in range(60):
+        chosen = choices(twin)
+        within[:] = chosen
+        vector.step(within)
+        twin.step(chosen)
+        assert everything(vector) == everything(twin)
+
+
+def test_a_refusal_names_the_number_that_was_given():
+    vector = SelfPlayVector(4)
+    with pytest.raises(ValueError, match=str(2**64 - 1)):
+        vector.step(np.full(4, 2**64 - 1, np.uint64))
+    for wrong in ([[1], [1, 2]], "four", None, [True] * 4, 32):
+        with pytest.raises(ValueError, match="must be 4 integers"):
+            vector.step(wrong)
+
+
+def test_flags_are_flags():
+    kept = SelfPlayVector(2, hidden=1, skip_forced=np.True_).snapshot()
+    SelfPlayVector(2, hidden=True, skip_forced=True).restore(kept)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from belote_env.envs.batch import EPISODES, REWARDS
 from belote_env.notation import action_name, legal_numbers, parse_position, position_text, rules_text
@@ -18,6 +18,8 @@ RENDER_MODES = ("human", "ansi")
 MASK_PLACES = ("observation", "info")
 OBSERVATION_DTYPES = ("float32", "int8", "uint8", "float64")
 ILLEGAL_POLICIES = ("raise", "end")
+
+MOST_TABLES = 2**31 - 1
 
 #: What an illegal action costs the offender's side, and pays the other, where it ends the game: as much as a lost
 #: match, or a deal lost by 256 points.
@@ -66,9 +68,28 @@ def checked_action(action: Any, who: str) -> int:
         ValueError: no integer.
     """
     try:
+        if isinstance(action, bool):
+            raise TypeError
         return index(action)
     except TypeError:
         raise ValueError(f"{shown(action)} is not an action: {who} is to play, and needs an integer") from None
+
+
+def as_integers(actions: ArrayLike, n: int) -> NDArray[np.int64]:
+    """(n,) int64 from whatever NumPy makes (n,) integers of.
+
+    Raises:
+        ValueError: anything else, or an integer beyond 64 bits with a sign.
+    """
+    try:
+        given = np.asarray(actions)
+    except (TypeError, ValueError, RuntimeError):  # ragged lists; tensors that need a gradient
+        raise ValueError(f"actions must be {n} integers, not {shown(actions)}") from None
+    if given.shape != (n,) or given.dtype.kind not in "iu":
+        raise ValueError(f"actions must be {n} integers, not {given.dtype} of shape {given.shape}")
+    if given.dtype.kind == "u" and n and given.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"table {given.argmax()}: action {given.max()} is not legal: no action is so large")
+    return np.ascontiguousarray(given, np.int64)
 
 
 def illegal_action(action: int, who: str, states: NDArray[Any], i: int, rules: Rules) -> ValueError:

@@ -4,11 +4,22 @@ import numpy as np
 
 from belote_env._jit import kernel
 from belote_env.bits import choose, lowest_bit
-from belote_env.engine import apply, begin_deal, below, is_legal, legal_actions, new_match, next_deal, shuffle, word
+from belote_env.engine import (
+    apply,
+    begin_deal,
+    below,
+    is_legal,
+    legal_actions,
+    new_match,
+    next_deal,
+    replay,
+    shuffle,
+    word,
+)
 from belote_env.frames import IDENTITY_FRAME, canonical_frame, real_action, write_mask
 from belote_env.observation import WORDS, observe, observe_hidden
 from belote_env.rules import choice
-from belote_env.state import DEAL_OVER, MATCH_OVER
+from belote_env.state import DEAL_OVER, MATCH_OVER, is_sound
 
 EPISODES = ("deal", "match")
 REWARDS = ("points", "tricks", "win")
@@ -163,8 +174,8 @@ def show_tables(
 
 @kernel
 def step_tables(
-    states, rules, seed, numbers, episode, reward, skip, canonical,
-    legal, frames, seats, observations, hidden, masks, rewards, done, lo, hi, actions,
+    states, rules, seed, numbers, episode, reward, skip, canonical, actions,
+    legal, frames, seats, observations, hidden, masks, rewards, done, lo, hi,
 ):  # fmt: skip
     """Step tables lo..hi-1: apply, play forced moves when asked, pay, start anew when over, show."""
     for i in range(lo, hi):
@@ -188,6 +199,15 @@ def step_tables(
             numbers[i] += 1
             start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
         show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks)
+
+
+@kernel
+def replay_tables(states, rules, out):
+    """Replay the deal of every state into `out`; returns the index of the first that cannot be, or -1."""
+    for i in range(states.shape[0]):
+        if not is_sound(states, i) or not replay(states, i, rules, out):
+            return i
+    return -1
 
 
 @kernel

@@ -24,7 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from belote_env.envs.arguments import (
     ILLEGAL_POLICIES,
     MASK_PLACES,
+    MOST_TABLES,
     OBSERVATION_DTYPES,
+    as_integers,
     check_choice,
     check_episode,
     checked_position,
@@ -46,9 +48,6 @@ else:
         NEXT_STEP = "NextStep"
         SAME_STEP = "SameStep"
         DISABLED = "Disabled"
-
-
-_MOST_TABLES = 2**31 - 1
 
 
 class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -90,7 +89,7 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         threads: int = 1,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ) -> None:
-        self.num_envs = whole_number("num_envs", num_envs, 1, _MOST_TABLES)
+        self.num_envs = whole_number("num_envs", num_envs, 1, MOST_TABLES)
         self.rules = as_rules(rules)
         kinds = check_episode(self.rules, episode, reward)
         check_choice("mask_in", mask_in, MASK_PLACES)
@@ -103,7 +102,7 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._dtype = np.dtype(obs_dtype)
         self._mask_in_info = mask_in == "info"
         self._illegal_ends = illegal == "end"
-        count = whole_number("threads", threads, 1, _MOST_TABLES)
+        count = whole_number("threads", threads, 1, MOST_TABLES)
         self._tables = LearnerTables(self.num_envs, self.rules, *kinds, opponents, seat, count)
         self._all, self._none = np.ones(self.num_envs, np.bool_), np.zeros(self.num_envs, np.bool_)
         self._begun = False
@@ -160,7 +159,7 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if not self._begun:
             raise ResetNeeded("call reset() first")
         tables = self._tables
-        chosen = self._checked_actions(actions)
+        chosen = as_integers(actions, self.num_envs)
         over = tables.over.copy()
         if self._autoreset == AutoresetMode.DISABLED and over.any():
             raise ResetNeeded(f"table {over.argmax()}: the episode is over, reset it with options['reset_mask']")
@@ -242,9 +241,3 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if not self._begun:
             raise ResetNeeded("call reset() without a reset_mask first")
         return kind
-
-    def _checked_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
-        chosen = np.asarray(actions)
-        if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
-            raise ValueError(f"actions must be {self.num_envs} integers, not {chosen.dtype} of shape {chosen.shape}")
-        return np.ascontiguousarray(chosen, np.int64)

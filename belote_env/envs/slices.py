@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
@@ -23,73 +24,79 @@ class Slices:
         self._process = 0
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """`work(lo, hi, *arguments)` for every run of tables; an error is raised once all have ended."""
+        """`work(lo, hi, *arguments)` for every run of tables; errors and interrupts are raised once all have ended."""
         if len(self._bounds) == 1:
             work(*self._bounds[0], *arguments)
             return
         if not self._helpers or self._process != os.getpid():  # threads do not survive a fork
-            self._helpers, self._process = [_Helper() for _ in self._bounds[1:]], os.getpid()
-            weakref.finalize(self, _stop, self._helpers)
-        for helper, (lo, hi) in zip(self._helpers, self._bounds[1:], strict=True):
-            helper.begin(partial(work, lo, hi, *arguments))
-        errors: list[BaseException | None] = []
+            self._start()
         try:
+            for helper, bounds in zip(self._helpers, self._bounds[1:], strict=True):
+                helper.tasks.put(partial(work, *bounds, *arguments))
             work(*self._bounds[0], *arguments)
-        except BaseException as error:
-            errors.append(error)
-        errors += [helper.wait() for helper in self._helpers]
-        for failed in errors:
-            if failed is not None:
-                raise failed
+        finally:
+            _settle(self._helpers)
+        failed = [helper.errors.pop() for helper in self._helpers if helper.errors]
+        if failed:
+            raise failed[0]
 
     def close(self) -> None:
         """End the threads; the next run starts new ones."""
-        if self._process == os.getpid():
-            _stop(self._helpers)
+        _stop(self._helpers)
         self._helpers = []
+
+    def _start(self) -> None:
+        self._helpers, self._process = [], os.getpid()
+        weakref.finalize(self, _stop, self._helpers)
+        try:
+            for _ in self._bounds[1:]:
+                self._helpers.append(_Helper())
+        except RuntimeError:
+            self.close()
+            raise
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_bounds": self._bounds, "_helpers": [], "_process": 0}
 
 
 class _Helper:
-    """A thread that takes one task after another; two locks hand them over, in a tenth of the time of a queue.
-
-    Invariant: `_idle` is held just while a task is under way, so one that an interrupt left alone is waited for.
-    """
+    """A thread that does its tasks in order; None ends it."""
 
     def __init__(self) -> None:
-        self._idle, self._given = Lock(), Lock()
-        self._given.acquire()
-        self._task: Callable[[], Any] | None = None
-        self._error: BaseException | None = None
+        self.tasks: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
+        self.errors: list[BaseException] = []
         Thread(target=self._serve, name="belote_env tables", daemon=True).start()
 
-    def begin(self, task: Callable[[], Any] | None) -> None:
-        """Start a task; None ends the thread."""
-        self._idle.acquire()
-        self._task, self._error = task, None
-        self._given.release()
-
-    def wait(self) -> BaseException | None:
-        """What the task that was begun last raised, once it has ended."""
-        with self._idle:
-            return self._error
-
     def _serve(self) -> None:
-        while True:
-            self._given.acquire()
-            if self._task is None:
-                return
+        while (task := self.tasks.get()) is not None:
             try:
-                self._task()
+                task()
             except BaseException as error:
-                self._error = error
-            self._task = None
-            self._idle.release()
+                self.errors[:] = [error]
+            del task
+
+
+def _settle(helpers: list[_Helper]) -> None:
+    """Wait until every helper has done all it was given, however often the waiting is interrupted."""
+    interrupt = None
+    for helper in helpers:
+        waiting = True
+        while waiting:
+            try:
+                last = Lock()
+                last.acquire()
+                helper.tasks.put(last.release)
+                last.acquire()
+                waiting = False
+            except KeyboardInterrupt as error:
+                interrupt = error
+    if interrupt is not None:
+        for helper in helpers:
+            helper.errors.clear()
+        raise interrupt
 
 
 def _stop(helpers: list[_Helper]) -> None:
     for helper in helpers:
-        helper.begin(None)
+        helper.tasks.put(None)
     helpers.clear()

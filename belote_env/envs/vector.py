@@ -1,20 +1,22 @@
 """`SelfPlayVector`: many tables stepped in place by compiled code, all four seats, for learners."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import bound
-from belote_env.envs.arguments import check_episode
-from belote_env.envs.batch import begin_tables, first_illegal, show_tables, step_tables
+from belote_env.envs.arguments import MOST_TABLES, as_integers, check_episode
+from belote_env.envs.batch import begin_tables, first_illegal, replay_tables, show_tables, step_tables
 from belote_env.envs.slices import Slices
 from belote_env.frames import mask_words
 from belote_env.game import checked_seed
 from belote_env.notation import position_text, rules_text
 from belote_env.observation import HIDDEN_SIZE, SIZE
 from belote_env.rules import Rules, as_rules
-from belote_env.state import STATE, aligned_zeros, first_unsound, new_states
+from belote_env.rulings import whole_number
+from belote_env.state import STATE_BYTES, aligned_zeros, new_states
 
 _INT64 = np.dtype(np.int64)
 
@@ -63,31 +65,30 @@ class SelfPlayVector:
         hidden: bool = False,
         observe: bool = True,
     ) -> None:
-        for name, number in (("num_envs", num_envs), ("threads", threads)):
-            if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-                raise ValueError(f"{name}={number!r}: a whole number, at least 1, is needed")
+        self.num_envs = whole_number("num_envs", num_envs, 1, MOST_TABLES)
+        threads = whole_number("threads", threads, 1, MOST_TABLES)
         self.rules = as_rules(rules)
         self._episode, self._reward = check_episode(self.rules, episode, reward)
-        self.num_envs, self.num_actions = int(num_envs), self.rules.n_actions
-        self.observation_size = SIZE
+        self.num_actions, self.observation_size = self.rules.n_actions, SIZE
         self._skip, self._canonical = bool(skip_forced), bool(canonical)
         self._arguments = {
-            "num_envs": int(num_envs),
+            "num_envs": self.num_envs,
             "rules": self.rules,
-            "episode": episode,
-            "reward": reward,
+            "episode": str(episode),
+            "reward": str(reward),
             "seed": seed,
             "threads": threads,
-            "skip_forced": skip_forced,
-            "canonical": canonical,
-            "hidden": hidden,
-            "observe": observe,
+            "skip_forced": bool(skip_forced),
+            "canonical": bool(canonical),
+            "hidden": bool(hidden),
+            "observe": bool(observe),
         }
         self._slices = Slices(self.num_envs, threads)
         self.states = new_states(num_envs)
         self._legal = np.zeros((num_envs, 2), np.int64)
         self._frames = np.zeros(num_envs, np.int64)
         self._numbers = np.zeros(num_envs, np.int64)
+        self._actions = np.zeros(num_envs, _INT64)
         self.observations, self._observation_words = _words(num_envs if observe else 0, SIZE)
         padded, self._mask_words = _words(num_envs, 8 * mask_words(self.num_actions))
         self.action_mask = padded.view(np.int8)[:, : self.num_actions]
@@ -128,14 +129,11 @@ class SelfPlayVector:
             ValueError: wrong shape or type, or an illegal action; nothing has changed then.
         """
         chosen: Any = actions
-        if type(chosen) is not np.ndarray or chosen.dtype is not _INT64 or not chosen.flags.c_contiguous:
-            chosen = np.ascontiguousarray(actions)
-            if chosen.dtype.kind not in "iu":
-                raise ValueError(f"actions must be {self.num_envs} integers, not {chosen.dtype}")
-            chosen = chosen.astype(_INT64, copy=False)
-        if chosen.shape != self.seat.shape:
-            raise ValueError(f"actions must be {self.num_envs} integers, not {chosen.dtype} of shape {chosen.shape}")
-        bad = self._refused(chosen)
+        if type(chosen) is not np.ndarray or chosen.dtype is not _INT64 or chosen.shape != self.seat.shape:
+            chosen = as_integers(actions, self.num_envs)
+        # a copy: the caller's array may be memory that the step writes
+        self._actions[:] = chosen
+        bad = self._refused()
         if bad >= 0:
             legal = np.flatnonzero(self.action_mask[bad]).tolist()
             frame = " (canonical frame)" if self._canonical else ""
@@ -143,14 +141,14 @@ class SelfPlayVector:
                 f"table {bad}: action {chosen[bad]} is not legal; legal actions{frame} are {legal}; "
                 f"position: {position_text(self.states, int(bad), self.rules)}"
             )
-        self._slices.run(self._step, chosen)
+        self._slices.run(self._step)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """A copy of the whole batch; `restore` brings it back bit for bit."""
         return {
             "arguments": np.frombuffer(self._identity().encode(), np.uint8).copy(),
             "seed": np.array([self._seed], np.uint64),
-            "states": self.states.view(np.uint8).reshape(self.num_envs, -1).copy(),
+            "states": _bytes(self.states).copy(),
             "numbers": self._numbers.copy(),
             "rewards": self.rewards.copy(),
             "done": self.done.copy(),
@@ -163,11 +161,11 @@ class SelfPlayVector:
             ValueError: a snapshot of another batch, or a damaged one; nothing has changed then.
         """
         for name, array in self.snapshot().items():
-            if name not in snapshot:
-                raise ValueError(f"the snapshot has no {name!r}")
-            given = snapshot[name]
+            given = snapshot.get(name) if isinstance(snapshot, Mapping) else None
+            if not isinstance(given, np.ndarray):
+                raise ValueError(f"the snapshot has no array {name!r}")
             if name == "arguments":
-                text = bytes(given).decode(errors="replace")
+                text = given.tobytes().decode(errors="replace")
                 if text != self._identity():
                     raise ValueError(f"the snapshot is of another batch: {text!r}, this one is {self._identity()!r}")
             elif given.shape != array.shape or given.dtype != array.dtype:
@@ -175,12 +173,15 @@ class SelfPlayVector:
                     f"the snapshot's {name!r} is {given.dtype} {given.shape}, "
                     f"this batch needs {array.dtype} {array.shape}"
                 )
-        states = np.ascontiguousarray(snapshot["states"]).view(STATE).reshape(self.num_envs)
-        bad = first_unsound(states)
-        if bad >= 0 or (snapshot["numbers"] < 0).any():
-            raise ValueError(f"the snapshot is damaged: the state of table {max(bad, 0)} is impossible")
+        states, replayed = new_states(self.num_envs), new_states(self.num_envs)
+        _bytes(states)[:] = snapshot["states"]
+        bad = replay_tables(states, self.rules.packed, replayed)
+        differing = (_bytes(states) != _bytes(replayed)).any(axis=1) | (snapshot["numbers"] < 0)
+        if bad >= 0 or differing.any():
+            table = bad if bad >= 0 else differing.argmax()
+            raise ValueError(f"the snapshot is damaged: the state of table {table} is impossible")
         self._seed = np.uint64(snapshot["seed"][0])
-        self.states[:] = states
+        _bytes(self.states)[:] = snapshot["states"]
         self._numbers[:] = snapshot["numbers"]
         self.rewards[:] = snapshot["rewards"]
         self.done[:] = snapshot["done"]
@@ -203,11 +204,17 @@ class SelfPlayVector:
         """Fix what every step passes on, and with it the compiled code it goes to."""
         fixed = (
             self.states, self.rules.packed, self._seed, self._numbers, self._episode, self._reward, self._skip,
-            self._canonical, *self._buffers, self.rewards, self.done,
+            self._canonical, self._actions, *self._buffers, self.rewards, self.done,
         )  # fmt: skip
-        actions = np.zeros(0, _INT64)
-        self._step = bound(step_tables, fixed, 0, self.num_envs, actions)
-        self._refused = bound(first_illegal, (self._frames, self._legal, self.num_actions, self._canonical), actions)
+        self._step = bound(step_tables, fixed, 0, self.num_envs)
+        self._refused = bound(
+            first_illegal, (self._frames, self._legal, self.num_actions, self._canonical, self._actions)
+        )
+
+
+def _bytes(states: NDArray[Any]) -> NDArray[np.uint8]:
+    """States as (n, STATE_BYTES) bytes."""
+    return states.view(np.uint8).reshape(len(states), STATE_BYTES)
 
 
 def _words(rows: int, size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
