@@ -447,3 +447,17 @@ def test_the_picture(capsys):
     assert capsys.readouterr().out.count("learner player_") == 2
     with pytest.warns(UserWarning, match="render_mode"):
         assert BeloteEnv().render() is None
+
+
+@pytest.mark.parametrize("door", [BeloteEnv, BeloteVectorEnv, belote_v0.env, belote_v0.parallel_env])
+@pytest.mark.parametrize("wrong", [5, "position", ["position"]])
+def test_options_are_a_dict(door, wrong):
+    with pytest.raises(ValueError, match="options are a dict, not"):
+        door().reset(seed=1, options=wrong)
+
+
+def test_true_is_no_action():
+    env = BeloteEnv(illegal="end")
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="True is not an action"):
+        env.step(True)

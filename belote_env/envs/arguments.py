@@ -1,5 +1,6 @@
 """What the environments take alike: choices, checks and spaces."""
 
+from collections.abc import Mapping
 from operator import index
 from typing import Any
 
@@ -59,6 +60,19 @@ def checked_position(text: str, rules: Rules) -> NDArray[Any]:
     if int(states[0]["phase"]) >= DEAL_OVER:
         raise ValueError(f"the deal of the position is over, there is nothing to play: {text}")
     return states
+
+
+def checked_options(options: Any) -> Mapping[str, Any]:
+    """The options of a reset; none for None.
+
+    Raises:
+        ValueError: no dict.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options are a dict, not {shown(options)}")
+    return options
 
 
 def checked_action(action: Any, who: str) -> int:

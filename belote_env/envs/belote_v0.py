@@ -34,6 +34,7 @@ from belote_env.envs.arguments import (
     check_choice,
     check_episode,
     checked_action,
+    checked_options,
     checked_position,
     illegal_action,
     observation_space,
@@ -161,7 +162,7 @@ class raw_env(AECEnv):
                 has changed then.
         """
         start = None if seed is None else np.uint64(checked_seed(seed))
-        position = (options or {}).get("position")
+        position = checked_options(options).get("position")
         states = None if position is None else checked_position(position, self.rules)
         if start is not None:
             self._seed, self._number = start, -1

@@ -29,6 +29,7 @@ from belote_env.envs.arguments import (
     as_integers,
     check_choice,
     check_episode,
+    checked_options,
     checked_position,
     illegal_action,
     observation_space,
@@ -130,7 +131,7 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             ResetNeeded: a mask at the first reset.
         """
         seeds = self._checked_seeds(seed)
-        given = options or {}
+        given = checked_options(options)
         chosen = self._checked_mask(given.get("reset_mask"))
         text = given.get("position")
         position = None if text is None else checked_position(text, self.rules)

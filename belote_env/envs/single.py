@@ -29,6 +29,7 @@ from belote_env.envs.arguments import (
     check_choice,
     check_episode,
     checked_action,
+    checked_options,
     checked_position,
     illegal_action,
     observation_space,
@@ -113,7 +114,7 @@ class BeloteEnv(gymnasium.Env[Any, Any]):
                 deal ends before the seat is to act; an opponent's illegal answer. Nothing has changed then.
         """
         start = None if seed is None else checked_seed(seed)
-        text = (options or {}).get("position")
+        text = checked_options(options).get("position")
         position = None if text is None else checked_position(text, self.rules)
         tables = self._tables
         with tables.kept():
