@@ -16,7 +16,7 @@ from gymnasium.utils.env_checker import check_env
 from test_aec import MASKS, TABLES, position
 
 from belote_env import Game, Rules, belote_v0
-from belote_env.envs import BeloteEnv, SelfPlayVector
+from belote_env.envs import BeloteEnv, BeloteVectorEnv, SelfPlayVector
 from belote_env.envs.arguments import ILLEGAL_PENALTY
 from belote_env.notation import position_text
 from belote_env.observation import SIZE, field_bits
