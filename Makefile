@@ -28,8 +28,8 @@ train: $(INSTALLED) ## train a small policy and measure it (two cores, minutes)
 test: $(INSTALLED) ## run the test suite
 	$(PY) -m pytest $(ARGS)
 
-oracle: $(ORACLE) ## compare with two outside engines, and the observation with a slow one, at length (half an hour)
-	BELOTE_ORACLE_LONG=1 $(PY) -m pytest -s tests/oracle tests/test_observation.py $(ARGS)
+oracle: $(ORACLE) ## compare engine, observation and solver with outside engines and slow twins at length (an hour)
+	BELOTE_ORACLE_LONG=1 $(PY) -m pytest -s tests/oracle tests/test_observation.py tests/test_solver.py $(ARGS)
 
 bench: $(INSTALLED) ## measure every door, then those peers that are installed; into runs/ (ten minutes)
 	@mkdir -p runs

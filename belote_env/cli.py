@@ -8,17 +8,20 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.table import Table
 
 import belote_env
 from belote_env.arena import MOST_PAIRS, play_match
 from belote_env.bench import suite
 from belote_env.bench.plot import check_plot, save_plot
 from belote_env.bench.report import Report
+from belote_env.game import Game
 from belote_env.notation import parse_value
 from belote_env.players import PLAYERS, make_player
 from belote_env.rules import PRESETS, Rules
 from belote_env.rulings import shown
 from belote_env.sheet import rule_line, rule_sheet
+from belote_env.solver import best_line, solve, solve_score
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -129,6 +132,42 @@ def show_rules(
         console.print(Markdown(sheet))
     else:
         typer.echo(sheet, nl=False)
+
+
+@app.command("solve")
+def solve_position(
+    position: Annotated[str, typer.Argument(metavar="POSITION", help="A line as `Game.to_text` writes it, in quotes.")],
+) -> None:
+    """Exact value of every card with all hands open, the best line, and what it makes of the contract."""
+    game = Game.parse(position)
+    points, scores = solve(game), solve_score(game)
+    side, contract = (game.turn or 0) % 2, game.contract
+    table = Table(title=f"seat {game.turn} to play\n{_contract_text(game)}")
+    for name in ("card", "trick points", "score − others'"):
+        table.add_column(name, justify="right")
+    for card in sorted(points, key=lambda name: (-points[name], name)):
+        table.add_row(card, str(points[card]), f"{scores[card]:+d}")
+    Console().print(table)
+    line = best_line(game)
+    for _, card in line:
+        game.play(card)
+    typer.echo("best line: " + ", ".join(f"{seat} {card}" for seat, card in line))
+    result = {True: "made", False: "failed", None: "neither made nor failed"}[game.made]
+    assert contract is not None
+    typer.echo(
+        f"then side {side} has {game.points[side]} trick points to {game.points[1 - side]}, the contract of seat "
+        f"{contract.taker} is {result}, and the deal scores {game.deal_scores[0]} for side 0, {game.deal_scores[1]} "
+        "for side 1"
+    )
+
+
+def _contract_text(game: Game) -> str:
+    """A contract in words: "seat 1 plays 90 H, coinche"."""
+    contract = game.contract
+    assert contract is not None
+    called = {1: "", 2: ", coinche", 4: ", surcoinche"}[contract.multiplier]
+    value = "" if contract.value is None else f"{contract.value} "
+    return f"seat {contract.taker} plays {value}{contract.trump}{called}"
 
 
 def _line(name: str) -> str:

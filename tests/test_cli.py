@@ -103,3 +103,36 @@ def test_as_a_module():
     done = subprocess.run([sys.executable, "-m", "belote_env", "rules", "poker"], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith("belote: 'poker' is not a preset")
+
+
+def test_solve_shows_values_the_best_line_and_the_contract(capsys):
+    game = belote_env.Game.from_play(
+        "contree",
+        [" ".join(rank + suit for rank in "J 9 A 10 K Q 8 7".split()) for suit in "SHDC"],
+        dealer=3,
+        taker=0,
+        trump="S",
+        value=250,
+        multiplier=2,
+    )
+    for card in "JS 7H 7D 7C 9S 8H 8D".split():
+        game.play(card)
+    assert cli.main(["solve", game.to_text()]) == 0
+    out = capsys.readouterr().out
+    assert "seat 3 to play" in out and "seat 0 plays 250 S, coinche" in out
+    # any club will do: every trick is side 0's, whose contract is worth 252 + 2 × 250 + 20
+    assert [line.split()[1:6:2] for line in out.splitlines() if line.startswith("│")] == [
+        [card, "0", "-772"] for card in sorted("8C 9C JC QC KC 10C AC".split())
+    ]
+    assert "best line: 3 " in out and out.count(", ") > 20
+    assert "the contract of seat 0 is made, and the deal scores 772 for side 0, 0 for side 1" in out
+
+
+@pytest.mark.parametrize(
+    ("position", "sentence"),
+    [("nonsense", "a position reads RULES"), (belote_env.Game("classic", seed=1).to_text(), "only a position in play")],
+)
+def test_solve_refuses_what_is_not_in_play(position, sentence, capsys):
+    assert cli.main(["solve", position]) == cli.BAD_INPUT
+    error = capsys.readouterr().err
+    assert sentence in error and error.count("\n") == 1
