@@ -28,7 +28,6 @@ from belote_env.solver.position import (
     ruffs,
 )
 from belote_env.solver.table import STAMP, STAMP_BITS, bucket_of, find, keep, key_of
-from belote_env.tricks import FREE_UNDERTRUMP
 
 ALL, HALF_CAPOT = 162, 45
 #: No worth is as low or as high as these.
@@ -129,7 +128,7 @@ def search(work, table, place, left, cards, strain, rules, alpha, beta):
     """
     r = rules[0]
     overtrump = r.overtrump != 0
-    under_free = r.undertrump == FREE_UNDERTRUMP
+    under_free = r.any_card != 0
     partner_rule = np.int64(r.partner_winning)
     trumps = ruffs(strain)
     beat_slots = 15 if strain == ALL_TRUMP else 0 if strain == NO_TRUMP else 1 << TRUMP_SLOT
