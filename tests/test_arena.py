@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from belote_env import Rules, arena
-from belote_env.arena import play_match
+from belote_env import Rules
+from belote_env.arena import match, play_match
+from belote_env.arena.result import MOST_DEALS
 from belote_env.envs.batch import MATCH, start_episode
 from belote_env.players import Heuristic, Player, Random
 from belote_env.state import new_states
@@ -164,7 +165,7 @@ def test_a_match_without_an_end_is_stopped_and_drawn(preset):
     passing = Fixed(lambda n: np.full(n, 32, np.int64))
     result = play_match(passing, passing, preset, deals=3, episode="match")
     assert result.unfinished == 6
-    assert result.deals == result.all_pass == 6 * arena.MOST_DEALS
+    assert result.deals == result.all_pass == 6 * MOST_DEALS
     assert (result.wins, result.ties, result.losses, result.win_rate, result.mean) == (0, 3, 0, 0.5, 0.0)
     assert result.to_dict()["unfinished"] == 6
     console = Console(width=120)
@@ -175,9 +176,9 @@ def test_a_match_without_an_end_is_stopped_and_drawn(preset):
 
 def test_only_matches_without_an_end_are_stopped(monkeypatch):
     ended = play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)
-    monkeypatch.setattr(arena, "MOST_DEALS", int(ended.deals))
+    monkeypatch.setattr(match, "MOST_DEALS", int(ended.deals))
     assert comparable(play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)) == comparable(ended)
-    monkeypatch.setattr(arena, "MOST_DEALS", 2)
+    monkeypatch.setattr(match, "MOST_DEALS", 2)
     short = play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)
     assert (short.unfinished, short.deals, short.ties) == (4, 8, 2)
 
