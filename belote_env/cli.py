@@ -61,7 +61,7 @@ def evaluate(
     ] = None,
     episode: Annotated[str, typer.Option(help="deal, or match for whole matches.")] = "deal",
     regret: Annotated[
-        bool, typer.Option("--regret", help="Also the trick points that cards give away; some 50 ms a deal.")
+        bool, typer.Option("--regret", help="Also the trick points that cards give away; some 20 ms a deal.")
     ] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there as JSON too.")] = None,
 ) -> None:

@@ -160,6 +160,21 @@ def test_intervals_cover_nineteen_times_in_twenty():
     assert 925 <= inside <= 975
 
 
+@pytest.mark.parametrize("number", [0, 31, 40, -1, 10**12])
+def test_an_illegal_card_is_named(number):
+    rules, _, trump = TABLES[0]
+    _, states = endings(rules, trump, 20, 6)
+
+    class Stubborn(Player):
+        name = "stubborn"
+
+        def act(self, states, seats):
+            return np.full(len(states), number)
+
+    with pytest.raises(ValueError, match=rf"^stubborn played {number}, which is not legal for seat \d: legal are "):
+        regret(Stubborn(), rules, states)
+
+
 def test_roles_and_tricks_are_checked():
     rules, _, trump = TABLES[0]
     found = regret("random", rules, endings(rules, trump, 2, 6)[1])

@@ -44,7 +44,7 @@ def play_match(
         progress: show a progress bar.
         pairs_at_once: pairs on the tables at a time; the result does not depend on it where the
             players' actions depend on the position alone.
-        regret: measure what the cards of both give away too; some 50 ms of all processors a deal.
+        regret: measure what the cards of both give away too; some 20 ms of CPU a deal.
 
     Raises:
         ValueError: an argument out of range, or a player whose answer is no action or not a legal one.
