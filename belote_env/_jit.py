@@ -42,7 +42,7 @@ KERNEL_ROOMS = (
     "players/random.py",
     "envs/batch.py",
     "envs/seats.py",
-    "arena.py",
+    "arena/deals.py",
     "bench/kernels.py",
 )
 

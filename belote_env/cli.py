@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
 import belote_env
-from belote_env.arena import MOST_PAIRS, play_match
+from belote_env.arena import MOST_PAIRS, play_match, regret_table
 from belote_env.bench import suite
 from belote_env.bench.plot import check_plot, save_plot
-from belote_env.bench.report import Report
+from belote_env.bench.report import Report, check_file
 from belote_env.game import Game
-from belote_env.notation import parse_value
+from belote_env.notation import parse_positions, parse_value
 from belote_env.players import PLAYERS, make_player
 from belote_env.rules import PRESETS, Rules
 from belote_env.rulings import shown
@@ -49,22 +50,52 @@ def _options(
 def evaluate(
     a: Annotated[str, typer.Argument(metavar="A", help=f"A player: {', '.join(PLAYERS)}.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
-    rules: Annotated[str, typer.Option(help="A preset, see `belote rules`.")] = "classic",
-    pairs: Annotated[int, typer.Option(help="Duplicate pairs: each is played twice, sides swapped.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the deals.")] = 0,
+    rules: Annotated[str | None, typer.Option(help="A preset, see `belote rules`.", show_default="classic")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Duplicate pairs: each is played twice, sides swapped.", show_default="1000")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the deals.", show_default="0")] = None,
+    positions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Start from these instead, a line each as `Game.to_text` writes it."),
+    ] = None,
     episode: Annotated[str, typer.Option(help="deal, or match for whole matches.")] = "deal",
+    regret: Annotated[
+        bool, typer.Option("--regret", help="Also the trick points that cards give away; some 20 ms a deal.")
+    ] = False,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result there as JSON too.")] = None,
 ) -> None:
     """Play A against B in duplicate pairs: points a deal with a 95 % interval, contracts, time."""
-    _check_file("--json", json)
+    check_file("--json", json)
     players = make_player(a), make_player(b)
-    table = Rules.preset(rules)
-    if not 2 <= pairs <= MOST_PAIRS:
-        raise ValueError(f"--pairs {shown(pairs)}: at least 2 are needed for an interval, at most {MOST_PAIRS}")
-    result = play_match(*players, table, deals=pairs, episode=episode, seed=seed, progress=sys.stderr.isatty())
-    Console().print(result.table())
+    deals, table = _deals(rules, pairs, seed, positions)
+    result = play_match(
+        *players, table, deals, episode=episode, seed=seed or 0, progress=sys.stderr.isatty(), regret=regret
+    )
+    console = Console()
+    console.print(result.table())
+    if result.regrets is not None:
+        console.print(regret_table(*result.regrets))
     if json is not None:
         json.write_text(result.to_json() + "\n", encoding="utf-8")
+
+
+def _deals(
+    rules: str | None, pairs: int | None, seed: int | None, positions: Path | None
+) -> tuple[int | NDArray[Any], Rules]:
+    """Pairs to be dealt, or positions to start from; and the rules of either."""
+    if positions is not None:
+        for option, value in (("--rules", rules), ("--pairs", pairs), ("--seed", seed)):
+            if value is not None:
+                raise ValueError(f"{option} has no use beside --positions: rules and cards are those of the file")
+        try:
+            return parse_positions(positions.read_text(encoding="utf-8"))
+        except ValueError as error:  # a UnicodeDecodeError is one
+            raise ValueError(f"--positions {positions}: {error}") from None
+    pairs = 1000 if pairs is None else pairs
+    if not 2 <= pairs <= MOST_PAIRS:
+        raise ValueError(f"--pairs {shown(pairs)}: at least 2 are needed for an interval, at most {MOST_PAIRS}")
+    return pairs, Rules.preset("classic" if rules is None else rules)
 
 
 @app.command("bench")
@@ -88,8 +119,8 @@ def run_bench(
         Rules.preset(name)
     if rounds is not None and not 1 <= rounds <= suite.MOST_ROUNDS:
         raise ValueError(f"--rounds {shown(rounds)}: 1 to {suite.MOST_ROUNDS} is needed")
-    _check_file("--json", json)
-    _check_file("--plot", plot)
+    check_file("--json", json)
+    check_file("--plot", plot)
     if plot is not None:
         check_plot()
     options = [("--rules", name) for name in rules or ()] + [("--rounds", str(rounds))] * (rounds is not None)
@@ -104,21 +135,6 @@ def run_bench(
         save_plot(report, plot)
     if report.interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _check_file(option: str, path: Path | None) -> None:
-    """ValueError unless a file can be written there, before what goes into it has been measured."""
-    if path is None:
-        return
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ValueError(f"{option} {path}: a file in a folder that exists is needed")
-    new = not path.exists()
-    try:
-        path.open("ab").close()
-    except OSError as error:
-        raise ValueError(f"{option} {path}: cannot be written: {error.strerror}") from None
-    if new:
-        path.unlink()
 
 
 @app.command(

@@ -12,6 +12,7 @@ A match is its positions at the end of each deal, a line each, the last one poss
 import re
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from belote_env.cards import CARD_NAMES, NO_CARD, STRAINS, SUITS, parse_card, parse_strain, split_cards
@@ -320,6 +321,36 @@ def contract_numbers(rules: Rules, value: str | int | None, strain: str, multipl
     if multiplier not in (1, 2, 4):
         raise ValueError(f"multiplier={multiplier}: 1, 2 (coinche) or 4 (surcoinche) is needed")
     return number, LEVEL_VALUES.index(int(value)), multiplier
+
+
+def parse_positions(text: str) -> tuple[States, Rules]:
+    """`(states, rules)`: (n,) states to play on from, of a text with a position on each line; blank lines are skipped.
+
+    Raises:
+        ValueError: fewer than two positions; or, with the number of its line, one that is malformed, over, or of other
+            rules than the first.
+    """
+    found, rules = [], None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            one, own = parse_position(line)
+            if int(one[0]["phase"]) >= DEAL_OVER:
+                raise ValueError(f"the deal is over: {line.strip()!r}")
+            if rules not in (None, own):
+                raise ValueError(
+                    f"all positions must have the same rules, {rules_text(own)} is not {rules_text(rules)}"
+                )
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+        found.append(one)
+        rules = own
+    if rules is None or len(found) < 2:
+        raise ValueError(f"at least two positions are needed, a line each; there are {len(found)}")
+    states = new_states(len(found))
+    states[:] = np.concatenate(found)
+    return states, rules
 
 
 def parse_match(text: str) -> tuple[list[str], States, Rules]:

@@ -255,6 +255,11 @@ def main() -> int:
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error("--rounds: at least 1 is needed")
+    try:
+        check_file("--json", options.json)
+        check_file("--plot", options.plot)
+    except ValueError as error:
+        parser.error(str(error))
     if options.plot:
         try:
             check_plot()

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from belote_env import Rules, arena
-from belote_env.arena import play_match
-from belote_env.envs.batch import MATCH, start_episode
+from belote_env import Rules
+from belote_env.arena import match, play_match
+from belote_env.arena.result import MOST_DEALS
+from belote_env.engine import apply
+from belote_env.envs.batch import DEAL, MATCH, start_episode
 from belote_env.players import Heuristic, Player, Random
-from belote_env.state import new_states
+from belote_env.state import DEAL_OVER, new_states
 
 
 def comparable(result):
@@ -164,7 +166,7 @@ def test_a_match_without_an_end_is_stopped_and_drawn(preset):
     passing = Fixed(lambda n: np.full(n, 32, np.int64))
     result = play_match(passing, passing, preset, deals=3, episode="match")
     assert result.unfinished == 6
-    assert result.deals == result.all_pass == 6 * arena.MOST_DEALS
+    assert result.deals == result.all_pass == 6 * MOST_DEALS
     assert (result.wins, result.ties, result.losses, result.win_rate, result.mean) == (0, 3, 0, 0.5, 0.0)
     assert result.to_dict()["unfinished"] == 6
     console = Console(width=120)
@@ -175,9 +177,9 @@ def test_a_match_without_an_end_is_stopped_and_drawn(preset):
 
 def test_only_matches_without_an_end_are_stopped(monkeypatch):
     ended = play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)
-    monkeypatch.setattr(arena, "MOST_DEALS", int(ended.deals))
+    monkeypatch.setattr(match, "MOST_DEALS", int(ended.deals))
     assert comparable(play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)) == comparable(ended)
-    monkeypatch.setattr(arena, "MOST_DEALS", 2)
+    monkeypatch.setattr(match, "MOST_DEALS", 2)
     short = play_match(Heuristic(), Random(), deals=2, episode="match", seed=2)
     assert (short.unfinished, short.deals, short.ties) == (4, 8, 2)
 
@@ -227,3 +229,64 @@ def test_as_table_and_json(episode):
     text = capture.get()
     assert f"{result.mean:+.2f} ± {result.interval:.2f}" in text
     assert ("matches won" in text) == (episode == "match")
+
+
+def positions(count, preset="classic", seed=5):
+    states = new_states(count)
+    for i in range(count):
+        start_episode(states, i, Rules.preset(preset).packed, np.uint64(seed), i, DEAL)
+    return states
+
+
+@pytest.mark.parametrize("preset", ["classic", "contree"])
+def test_given_states_are_played_as_the_same_deals_from_a_seed(preset):
+    states = positions(30, preset)
+    before = states.copy()
+    seeded = play_match(Heuristic(), Random(), preset, deals=30, seed=5)
+    given = play_match(Heuristic(), Random(), preset, deals=states, pairs_at_once=8)
+    assert (states == before).all()
+    assert (given.differences == seeded.differences).all()
+    assert given.seed is None
+    assert comparable(given) | {"seed": 5} == comparable(seeded)
+    console = Console(width=120)
+    with console.capture() as capture:
+        console.print(given.table())
+    assert "from given positions" in capture.get()
+
+
+def test_positions_in_play_from_both_sides():
+    states = positions(40)
+    player = Random(7)
+    player.start("classic")
+    for _ in range(20):  # into the bidding of some, the play of others
+        open_rows = np.flatnonzero(states["phase"] < DEAL_OVER)
+        for i, action in zip(open_rows, player.act(states[open_rows], states["turn"][open_rows]), strict=True):
+            apply(states, i, player.rules.packed, action)
+    states = states[states["phase"] < DEAL_OVER]
+    assert len(states) > 10
+    one, other = (play_match(*pair, deals=states) for pair in ((Heuristic(), Random()), (Random(), Heuristic())))
+    assert one.differences.any() and (one.differences == -other.differences).all()
+    assert not play_match("random", "random", deals=states).differences.any()
+    matches = play_match("heuristic", "random", deals=states[:6], episode="match")
+    assert matches.deals > 24 and matches.unfinished == 0
+
+
+def test_a_late_deal_of_a_match_is_not_stopped_early():
+    states = positions(2)
+    states["deal"] = 5 * MOST_DEALS
+    assert play_match("heuristic", "random", deals=states, episode="match").unfinished == 0
+
+
+def test_states_are_checked():
+    rules, states = Rules.preset("classic"), positions(3)
+    with pytest.raises(ValueError, match=r"2 to 2147483647 states in a row are needed, not an array of shape \(1,\)"):
+        play_match("random", "random", deals=states[:1])
+    with pytest.raises(ValueError, match=r"2 to 2147483647 states in a row are needed, not an array of shape \(1, 3\)"):
+        play_match("random", "random", deals=states[None])
+    while states["phase"][1] < DEAL_OVER:
+        apply(states, 1, rules.packed, 32)
+    with pytest.raises(ValueError, match=r"^deals\[1\] cannot be played, it is over; position: classic deal 1 "):
+        play_match("random", "random", deals=states)
+    states["pack"][2] = 40
+    with pytest.raises(ValueError, match=r"^deals\[2\] is damaged"):
+        play_match("random", "random", deals=states)

@@ -38,9 +38,59 @@ def test_evaluate_whole_matches(capsys):
     assert "matches won" in capsys.readouterr().out
 
 
+def line(seed, preset="contree", over=False):
+    """A position near the end of a deal, or after it."""
+    game = belote_env.Game(preset, seed=seed)
+    while not game.deal_over and (over or len(game.hand(game.turn)) > 2 or game.phase != "play"):
+        game.play("80H" if game.phase == "auction" and game.contract is None else game.legal_actions()[0])
+    return game.to_text()
+
+
+def test_evaluate_positions_with_regret(capsys, tmp_path):
+    path, positions = tmp_path / "result.json", tmp_path / "positions.txt"
+    positions.write_text("\n\n".join(line(seed) for seed in range(4)) + "\n")
+    arguments = ["evaluate", "random", "heuristic", "--positions", str(positions), "--regret", "--json", str(path)]
+    assert cli.main(arguments) == 0
+    out = capsys.readouterr().out
+    record = json.loads(path.read_text())
+    assert record["pairs"] == 4 and record["seed"] is None and record["rules"] == "contree"
+    assert record["a"]["regret"]["takers"]["cards"][:6] == [0] * 6
+    assert sum(sum(record[side]["regret"][role]["cards"]) for side in "ab" for role in ("takers", "defenders")) > 30
+    assert "4 duplicate pairs" in out and "trick points a card gives away" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "at least two positions are needed, a line each; there are 0"),
+        (line(1), "at least two positions are needed, a line each; there are 1"),
+        (f"{line(1)}\n\nnonsense", "line 3: a position reads RULES"),
+        (f"{line(1)}\n{line(2)} 7S 7S", "line 2: '7S' is not legal after"),
+        (f"{line(1)}\n{line(2, over=True)}", "line 2: the deal is over: 'contree deal 0"),
+        (f"{line(1)}\n{line(2, 'coinche')}", "line 2: all positions must have the same rules, coinche is not contree"),
+        (b"\xff\xfe", "can't decode byte 0xff"),
+    ],
+)
+def test_bad_positions_are_one_sentence(text, sentence, tmp_path, capsys):
+    path = tmp_path / "positions.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert cli.main(["evaluate", "random", "heuristic", "--positions", str(path)]) == cli.BAD_INPUT
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"belote: --positions {path}: ") and sentence in captured.err
+    assert captured.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["evaluate", "heuristic", "random", "--positions", "/nowhere"], "No such file or directory: '/nowhere'"),
+        (
+            ["evaluate", "heuristic", "random", "--positions", "x", "--seed", "0"],
+            "--seed has no use beside",
+        ),
+        (["evaluate", "heuristic", "random", "--positions", "x", "--pairs", "9"], "--pairs has no use beside"),
+        (["evaluate", "heuristic", "random", "--positions", "x", "--rules", "classic"], "--rules has no use beside"),
         (["evaluate", "heuristic", "chess"], "'chess' is not a player; there are random, heuristic"),
         (["evaluate", "heuristic"], "Missing argument 'B'"),
         (["evaluate", "heuristic", "random", "--pairs", "many"], "Invalid value for '--pairs'"),

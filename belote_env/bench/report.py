@@ -243,3 +243,18 @@ def commit() -> str | None:
         return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def check_file(option: str, path: Path | None) -> None:
+    """ValueError unless a file can be written there, before what goes into it has been measured."""
+    if path is None:
+        return
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ValueError(f"{option} {path}: a file in a folder that exists is needed")
+    new = not path.exists()
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise ValueError(f"{option} {path}: cannot be written: {error.strerror}") from None
+    if new:
+        path.unlink()
