@@ -24,7 +24,7 @@ from belote_env.bench import suite
 from belote_env.bench.doors import aec_loop
 from belote_env.bench.measure import LeftOut, Rate, Rounds, Task, progress_bar, rate_ratio, timed
 from belote_env.bench.plot import check_plot, save_plot
-from belote_env.bench.report import PACKAGES, Report
+from belote_env.bench.report import PACKAGES, Report, check_file
 
 Loop = Callable[[int], int]
 
