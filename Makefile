@@ -6,6 +6,7 @@
 PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
+WORKERS ?= 2
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -26,7 +27,7 @@ train: $(INSTALLED) ## train a small policy and measure it (two cores, minutes)
 	$(PY) -m training.train configs/quick.toml
 
 test: $(INSTALLED) ## run the test suite
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 oracle: $(ORACLE) ## compare engine, observation and solver with outside engines and slow twins at length (an hour)
 	BELOTE_ORACLE_LONG=1 $(PY) -m pytest -s tests/oracle tests/test_observation.py tests/test_solver.py $(ARGS)
