@@ -2,6 +2,7 @@
 #   PYTHON=python3.12   the Python to make it with (3.11 or newer)
 #   TORCH_INDEX=URL     a further package index for torch, e.g. https://download.pytorch.org/whl/cpu
 #   ARGS="-k scoring"   more arguments for `make test`, `make oracle` or, as in ARGS=--quick, `belote bench`
+#   WORKERS=2           processes that share the tests of `make test`; 0 for none
 
 PYTHON ?= python3
 TORCH_INDEX ?=
