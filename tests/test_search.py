@@ -153,7 +153,8 @@ def test_calls_make_worlds_likelier():
         for seat, cards in zip((bidder, partner, last), hands, strict=True):
             state["hands"][seat] = hand(cards)
         order = [cards_of(int(state["hands"][(state["dealer"] + 1 + k) % 4])) for k in range(4)]
-        state["pack"] = [c for begin, size in ((0, 3), (3, 2), (5, 3)) for cards in order for c in cards[begin:begin + size]]
+        packets = [(0, 3), (3, 5), (5, 8)]
+        state["pack"] = [c for begin, end in packets for cards in order for c in cards[begin:end]]
     caller = started(Heuristic(), rules)
     for action in (PASS, 35 + 6 * 5 + 1):  # the second bids 130 hearts
         for k in range(3):
@@ -167,8 +168,8 @@ def test_calls_make_worlds_likelier():
     fits = [1.0 if call == "130H" else HALF_DOUBT if call.endswith("H") else DOUBT for call in asked]
     assert len(set(fits)) > 1
     assert likelihoods(states, np.full(3, viewer), rules, caller).tolist() == fits
-    # to the bidder only the others' calls say anything: the first seat has nothing to bid on
-    assert likelihoods(states, np.full(3, bidder), rules, caller).tolist() == [1.0] * 3
+    # a seat's own calls tell it nothing; the others' do: Heuristic would not have passed with `mine`
+    assert likelihoods(states, np.full(3, bidder), rules, caller).tolist() == [DOUBT] * 3
 
 
 def test_likely_worlds_are_drawn_by_their_likelihood():
@@ -176,7 +177,7 @@ def test_likely_worlds_are_drawn_by_their_likelihood():
         if game.deal_over or rng.random() < 0.5:
             continue
         caller, viewer = started(Heuristic(), game.rules), rng.randrange(4)
-        worlds, rows, weights = likely_worlds(game._states, np.array([viewer]), game.rules, caller, 30, 5)
+        worlds, _, weights = likely_worlds(game._states, np.array([viewer]), game.rules, caller, 30, 5)
         dealt, _ = deal_worlds(game._states, [viewer], game.rules, 300, 5)
         fit = likelihoods(dealt, np.full(len(dealt), viewer), game.rules, caller)
         index = {world.tobytes(): k for k, world in enumerate(dealt)}

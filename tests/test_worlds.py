@@ -134,7 +134,7 @@ def test_a_list_of_states_is_dealt_in_rows():
 
 
 def fits(counts, expected):
-    """Whether counts are within what chance allows of even ones: chi-square less than five deviations above its mean."""
+    """Whether counts are as even as chance lets them be: chi-square below five deviations above its mean."""
     counts = np.asarray(counts, float)
     df = len(counts) - 1
     return ((counts - expected) ** 2 / expected).sum() < df + 5 * (2 * df) ** 0.5 + 5

@@ -23,9 +23,7 @@ DOUBT, HALF_DOUBT = 0.1, 0.5
 DEALT_FOR_ONE = 10
 
 
-def likelihoods(
-    worlds: NDArray[Any], seats: NDArray[np.int64], rules: Rules, caller: Player
-) -> NDArray[np.float64]:
+def likelihoods(worlds: NDArray[Any], seats: NDArray[np.int64], rules: Rules, caller: Player) -> NDArray[np.float64]:
     """(n,) how well the calls of the other seats fit their hands, up to a factor: 1 where `caller` makes them all.
 
     Args:

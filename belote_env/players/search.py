@@ -151,7 +151,9 @@ class Search(Player):
         tried = []
         for i, call in enumerate(said):
             legal = self._legal(states, i)
-            bids: list[list[int]] = [[a for a in legal if a >= FIRST_CALL and (a - FIRST_CALL) % 6 == s] for s in range(6)]
+            bids: list[list[int]] = [
+                [a for a in legal if a >= FIRST_CALL and (a - FIRST_CALL) % 6 == s] for s in range(6)
+            ]
             others = {a for a in legal if a in (PASS, COINCHE, SURCOINCHE)}
             tried.append(sorted(others.union([int(call)], *(levels[:_LEVELS] for levels in bids))))
         return self._played(tried, worlds, of)
