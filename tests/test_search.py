@@ -1,6 +1,8 @@
 """Search and the levels: blind to hidden cards, the same for the same view, right where nothing is left to guess."""
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -242,6 +244,13 @@ def test_careless_throws_its_share_of_cards_and_calls_as_the_other_does():
         actions = started(Careless(share), "classic").act(states, seats)
         assert (actions[~play] == plain[~play]).all()
         assert low <= (actions[play] != plain[play]).mean() <= high
+
+
+def test_players_without_search_do_not_load_the_solver():
+    program = (
+        "import sys, belote_env.players as p; p.make_player('random'); sys.exit('belote_env.solver' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_levels_have_names():

@@ -142,15 +142,14 @@ def fits(counts, expected):
 
 def test_single_draws_from_endings_are_even():
     tried = 0
-    for game, viewer in endings("even", n=40):
+    for game, viewer in endings("even", n=30):
         deals = sorted(listed(game, viewer))
         if not 2 <= len(deals) <= 60:
             continue
-        draws = 40 * len(deals)
-        seen = [hands_of(worlds_of(game, viewer, 1, seed=seed))[0] for seed in range(draws)]
-        assert fits([seen.count(deal) for deal in deals], 40), (viewer, game.to_text())
+        seen = [hands_of(worlds_of(game, viewer, 1, seed=seed))[0] for seed in range(30 * len(deals))]
+        assert fits([seen.count(deal) for deal in deals], 30), (viewer, game.to_text())
         tried += 1
-    assert tried >= 8
+    assert tried >= 5
 
 
 def test_draws_together_are_even():

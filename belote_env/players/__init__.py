@@ -53,7 +53,7 @@ def _hard() -> Player:
 def _expert() -> Player:
     from belote_env.players.search import Search
 
-    return Search(100)
+    return Search(80)
 
 
 #: What makes each player that has a name; what the levels are worth is in docs/players.md.
