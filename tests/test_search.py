@@ -247,9 +247,7 @@ def test_careless_throws_its_share_of_cards_and_calls_as_the_other_does():
 
 
 def test_players_without_search_do_not_load_the_solver():
-    program = (
-        "import sys, belote_env.players as p; p.make_player('random'); sys.exit('belote_env.solver' in sys.modules)"
-    )
+    program = "import sys, belote_env.players as p; p.Random(); sys.exit('belote_env.solver' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

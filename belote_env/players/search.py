@@ -70,7 +70,7 @@ class Search(Player):
             raise ValueError(f"bidder={shown(bidder)}: a Player or 'playout' is needed")
         if ms is not None and (isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 < ms < 1e9):
             raise ValueError(f"ms={shown(ms)}: a number of milliseconds above 0 is needed")
-        self.worlds = whole_number("worlds", worlds, 1, 100_000)
+        self.worlds = whole_number("worlds", worlds, 1, 10_000)
         self.threads = whole_number("threads", threads, 1, 1024)
         self.seed = whole_number("seed", seed, 0, 2**64 - 1)
         self.ms, self.mode, self.bidder = ms, mode, bidder
