@@ -15,7 +15,7 @@ from belote_env import Game, Rules
 from belote_env.cards import CARD_NAMES, cards_of
 from belote_env.engine import apply
 from belote_env.notation import position_text
-from belote_env.players import Careless, Heuristic, Random, Search, make_player
+from belote_env.players import Careless, Heuristic, Random, Search, as_player, make_player
 from belote_env.players.beliefs import DOUBT, HALF_DOUBT, likelihoods, likely_worlds
 from belote_env.players.playout import play_out
 from belote_env.solver import NO_VALUE, solve_many
@@ -23,8 +23,8 @@ from belote_env.state import DEAL_OVER, PASS, PLAY
 from belote_env.worlds import count_worlds, deal_worlds
 
 KINDS = {
-    "solver": lambda: Search(6, mode="solver", bidder=Heuristic()),
-    "playout": lambda: Search(6),
+    "solver": lambda: Search(6, mode="solver"),
+    "playout": lambda: Search(6, bidder="playout"),
     "careless": lambda: Careless(0.5),
 }
 
@@ -209,13 +209,13 @@ def test_single_cards_are_played_without_a_world(monkeypatch):
     assert (started(Search(), rules).act(states, seats) < 32).all()
 
 
-@pytest.mark.parametrize("bidder", [Random(3), Heuristic()])
+@pytest.mark.parametrize("bidder", [Random(3), "heuristic"])
 def test_the_bidder_makes_the_calls(bidder):
     states, seats = positions("contree", "bidder")
     calls = states["phase"] != PLAY
     actions = started(Search(1, bidder=bidder), "contree").act(states, seats)
-    bidder.start("contree")
-    assert actions[calls].tolist() == bidder.act(states, seats)[calls].tolist()
+    caller = started(as_player(bidder), "contree")
+    assert actions[calls].tolist() == caller.act(states, seats)[calls].tolist()
 
 
 def test_rounds_go_on_until_the_time_is_spent(monkeypatch):
@@ -267,7 +267,7 @@ def test_levels_have_names():
         ({"ms": 0}, "ms=0: a number of milliseconds above 0 is needed"),
         ({"ms": float("nan")}, "ms=nan: a number of milliseconds above 0 is needed"),
         ({"mode": "guess"}, "mode='guess' is not one of 'playout', 'solver'"),
-        ({"bidder": "solver"}, "bidder='solver': a Player or 'playout' is needed"),
+        ({"bidder": "solver"}, "bidder='solver': a Player, 'heuristic' or 'playout' is needed"),
     ],
 )
 def test_arguments_are_checked(arguments, sentence):

@@ -45,7 +45,8 @@ class Search(Player):
         worlds: weighed for each decision, each once where there are so few.  With `ms`, for each round.
         ms: rounds of worlds go on until a decision has taken so many milliseconds; what it does then depends on the
             machine too.
-        bidder: makes the calls; "playout": weighed by bidding and playing every world to its end.
+        bidder: makes the calls: a player, "heuristic", or "playout": they are weighed like cards, by bidding and
+            playing every world to its end.
         threads: for the solver.
         mode: how a card is valued in a world: "playout", the deal's score when Heuristic plays all seats from there,
             each by its own view; "solver", the score with open hands.
@@ -59,15 +60,15 @@ class Search(Player):
         self,
         worlds: int = 20,
         ms: float | None = None,
-        bidder: Player | str = "playout",
+        bidder: Player | str = "heuristic",
         threads: int = 1,
         mode: str = "playout",
         seed: int = 0,
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"mode={shown(mode)} is not one of {', '.join(map(repr, MODES))}")
-        if not isinstance(bidder, Player) and bidder != "playout":
-            raise ValueError(f"bidder={shown(bidder)}: a Player or 'playout' is needed")
+        if not isinstance(bidder, Player) and bidder not in ("heuristic", "playout"):
+            raise ValueError(f"bidder={shown(bidder)}: a Player, 'heuristic' or 'playout' is needed")
         if ms is not None and (isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 < ms < 1e9):
             raise ValueError(f"ms={shown(ms)}: a number of milliseconds above 0 is needed")
         self.worlds = whole_number("worlds", worlds, 1, 10_000)
@@ -91,9 +92,9 @@ class Search(Player):
         values = self._solved if self.mode == "solver" else self._played_cards
         self._weigh(states, viewers, np.flatnonzero(in_play & free), out, values, _SURE_CARD)
         calls = np.flatnonzero(~in_play)
-        if not isinstance(self.bidder, Player):
+        if self.bidder == "playout":
             self._weigh(states, viewers, calls, out, self._played_calls, _SURE_CALL)
-        elif len(calls):
+        elif isinstance(self.bidder, Player) and len(calls):
             out[calls] = self.bidder.act(states[calls], viewers[calls])
         return out
 
