@@ -1,4 +1,4 @@
-"""The Python of the README and of docs/environments.md runs as printed."""
+"""The Python of the README and of the pages of docs with doors in them runs as printed."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/environments.md")
+PAGES = ("README.md", "docs/environments.md", "docs/players.md")
 BLOCKS = [
     (page, block) for page in PAGES for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 ]

@@ -1,15 +1,70 @@
-"""Players: `Random`, `Heuristic`, any function of observation and mask; `make_player` finds one by name."""
+"""Players: `Random`, `Heuristic`, `Search`, any function of observation and mask; `make_player` finds one by name."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from belote_env.players.heuristic import Heuristic, Parameters
 from belote_env.players.player import CallablePlayer, Player
 from belote_env.players.random import Random
 
-__all__ = ["PLAYERS", "CallablePlayer", "Heuristic", "Parameters", "Player", "Random", "as_player", "make_player"]
+if TYPE_CHECKING:
+    from belote_env.players.careless import Careless
+    from belote_env.players.search import Search
 
-#: What makes each player that has a name.
-PLAYERS: dict[str, Callable[[], Player]] = {"random": Random, "heuristic": Heuristic}
+__all__ = [
+    "PLAYERS",
+    "CallablePlayer",
+    "Careless",
+    "Heuristic",
+    "Parameters",
+    "Player",
+    "Random",
+    "Search",
+    "as_player",
+    "make_player",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # the solver is loaded for those who search with it
+    if name == "Search":
+        from belote_env.players.search import Search
+
+        return Search
+    if name == "Careless":
+        from belote_env.players.careless import Careless
+
+        return Careless
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _easy() -> Player:
+    from belote_env.players.careless import Careless
+
+    return Careless(0.3)
+
+
+def _hard() -> Player:
+    from belote_env.players.search import Search
+
+    return Search(20)
+
+
+def _expert() -> Player:
+    from belote_env.players.search import Search
+
+    return Search(80)
+
+
+#: What makes each player that has a name; what the levels are worth is in docs/players.md.
+PLAYERS: dict[str, Callable[[], Player]] = {
+    "random": Random,
+    "heuristic": Heuristic,
+    "easy": _easy,
+    "medium": Heuristic,
+    "hard": _hard,
+    "expert": _expert,
+}
 
 
 def make_player(name: str) -> Player:
