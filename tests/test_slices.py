@@ -47,6 +47,15 @@ def test_an_error_is_raised_once_all_have_ended(where):
     slices.run(lambda lo, hi: ended.add(lo))  # nothing of it is left
 
 
+@pytest.fixture
+def _interrupts():
+    """SIGINT raises: a suite in the background inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interrupts")
 def test_an_interrupt_waits_for_the_others():
     slices, ended = Slices(2, 2), []
 
