@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from belote_env import cli, envs
+from belote_env import cli
 from belote_env.bench import doors, fresh, plot, suite
 from belote_env.bench.kernels import random_masked
-from belote_env.bench.measure import LeftOut, Measured, Rate, Task, rate_ratio, size_for
+from belote_env.bench.measure import Measured, Rate, Task, rate_ratio, size_for
 from belote_env.bench.report import Report
 
 ROOT = Path(__file__).parent.parent
@@ -157,13 +157,6 @@ def test_random_masked_draws_every_legal_action_and_no_other():
     assert drawn == {(0, 1), (0, 4), (0, 8), (1, 0)}
 
 
-def test_a_missing_environment_is_left_out(monkeypatch):
-    monkeypatch.delattr(envs, "BeloteVectorEnv", raising=False)
-    with pytest.raises(LeftOut, match="no BeloteVectorEnv"):
-        doors.gymnasium_rate("classic", "random", 4, 1)
-
-
-@pytest.mark.skipif(not hasattr(envs, "BeloteVectorEnv"), reason="there is no Gymnasium vector environment")
 def test_a_learner_makes_about_a_quarter_of_the_decisions():
     learner, everybody = (doors.gymnasium_rate("classic", "random", 64, 60, seats) for seats in (False, True))
     assert learner.decisions <= 64 * 60

@@ -7,9 +7,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from belote_env import envs
 from belote_env.bench.kernels import random_legal, random_masked, random_playout
-from belote_env.bench.measure import LeftOut, Rate, timed
+from belote_env.bench.measure import Rate, timed
 from belote_env.envs import SelfPlayVector, belote_v0
 from belote_env.rules import Rules, as_rules
 from belote_env.state import new_states
@@ -116,12 +115,7 @@ def gymnasium_rate(rules: str, opponents: str, tables: int, steps: int, all_seat
     """Decisions of the learner's seat, or of all, in the Gymnasium vector environment.
 
     The seat's actions are drawn outside the measured time, the opponents' inside the environment.
-
-    Raises:
-        LeftOut: there is no such environment.
     """
-    if not hasattr(envs, "BeloteVectorEnv"):
-        raise LeftOut("the Gymnasium vector environment is left out: belote_env.envs has no BeloteVectorEnv")
     env: Any = gymnasium.make_vec(
         "belote_env:belote/Belote-v0",
         num_envs=tables,
