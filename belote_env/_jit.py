@@ -114,7 +114,7 @@ def _cache_class() -> Any:
                         self.flush()
                 if found is None and not Cache._said and sys.stderr is not None and sys.stderr.isatty():
                     Cache._said = True
-                    print(f"belote_env: compiling, half a minute; kept in {cache_directory()}", file=sys.stderr)
+                    print(f"belote_env: compiling, up to a minute; kept in {cache_directory()}", file=sys.stderr)
                 return found
 
             def save_overload(self, sig: Any, data: Any) -> None:

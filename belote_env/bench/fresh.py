@@ -77,7 +77,7 @@ def cold_start(program: str, cache: Path | None = None) -> Start:
 
 
 def empty_cache_start(program: str) -> Start:
-    """`cold_start` that finds no compiled kernel, half a minute."""
+    """`cold_start` that finds no compiled kernel, up to a minute."""
     with tempfile.TemporaryDirectory() as folder:
         return cold_start(program, Path(folder))
 
