@@ -167,9 +167,27 @@ def real_action(action, frame):
 
 
 @kernel
+def framed_action(action, frame):
+    """An action of the engine as a frame writes it; the inverse of `real_action`."""
+    slots = slots_of(frame)
+    if action < 32:
+        return ((slots >> (3 * (action >> 3))) & 7) * 8 + (action & 7)
+    if action < FIRST_CALL:
+        return action
+    level, strain = (action - FIRST_CALL) // 6, (action - FIRST_CALL) % 6
+    return FIRST_CALL + 6 * level + ((slots >> (3 * strain)) & 7)
+
+
+@kernel
 def _real_actions(actions, frames, out):
     for i in range(actions.shape[0]):
         out[i] = real_action(actions[i], frames[i])
+
+
+@kernel
+def _framed_actions(actions, frames, out):
+    for i in range(actions.shape[0]):
+        out[i] = framed_action(actions[i], frames[i])
 
 
 def real_actions(actions: ArrayLike, frames: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -177,4 +195,12 @@ def real_actions(actions: ArrayLike, frames: NDArray[np.int64]) -> NDArray[np.in
     chosen = np.ascontiguousarray(actions, np.int64)
     out = np.empty_like(chosen)
     _real_actions(chosen, frames, out)
+    return out
+
+
+def framed_actions(actions: ArrayLike, frames: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) engine numbers of actions as their frames (n,) write them; the inverse of `real_actions`."""
+    chosen = np.ascontiguousarray(actions, np.int64)
+    out = np.empty_like(chosen)
+    _framed_actions(chosen, np.ascontiguousarray(frames, np.int64), out)
     return out

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import kernel
 from belote_env.bits import store_bits
-from belote_env.cards import ALL_CARDS, NO_CARD
+from belote_env.cards import ALL_CARDS, ALL_TRUMP, NO_CARD, NO_TRUMP
 from belote_env.engine import legal_actions
 from belote_env.frames import (
     IDENTITY_FRAME,
@@ -26,10 +26,7 @@ from belote_env.frames import (
 )
 from belote_env.knowledge import void_suits
 from belote_env.rules import Rules
-from belote_env.state import (
-    NOBODY,
-    PLAY,
-)
+from belote_env.state import CAPOT_LEVEL, GENERALE_LEVEL, LEVEL_VALUES, NOBODY, PLAY
 
 
 class Field(NamedTuple):
@@ -254,13 +251,49 @@ def observe_hidden(states, i, viewer, frame, out, row):
         store_bits(permuted(np.int64(s.hands[(viewer + k) & 3]), frame), out, row, 4 * k - 4)
 
 
-def varying_columns(rules: Rules) -> NDArray[np.int64]:
-    """Indices of the observation bits that can change under `rules`; a learner may drop the others."""
+#: Fields that tell nothing to a seat about to bid: no card has been played, so they are empty or follow from its hand.
+_PLAY_ONLY = {
+    *("played_me", "played_next", "played_partner", "played_previous", "table_next", "table_partner", "table_previous"),
+    *("trick_1", "trick_2", "trick_4", "possible_next", "possible_partner", "possible_previous", "voids"),
+    *("leader", "winner", "belote", "points_us", "points_them", "tricks_us", "tricks_them"),
+    *("declared_side", "declarations", "round_two"),
+}
+
+
+def varying_columns(rules: Rules, decision: str = "any") -> NDArray[np.int64]:
+    """Indices of the observation bits that can differ under `rules`; a learner may drop the others.
+
+    Args:
+        decision: "any" for all that a seat may see at any time; "bid" or "play" for what tells two positions apart in
+            which the seat itself is about to call or to play a card.
+
+    Raises:
+        ValueError: another decision.
+    """
+    if decision not in ("any", "bid", "play"):
+        raise ValueError(f"decision={decision!r} is not one of 'any', 'bid', 'play'")
     moving = {"all", rules.bidding} | ({"declarations"} if rules.declarations else set())
-    return np.array(
-        [OFFSETS[f.name] + k for f in LAYOUT if f.moves in moving for k in range(f.size)],
-        np.int64,
-    )
+    fields = {f.name for f in LAYOUT if f.moves in moving}
+    if decision != "any":
+        fields -= {"to_act"} | (_PLAY_ONLY if decision == "bid" else {"phase"})
+        fields -= {"score_us", "score_them"} if rules.target == 0 else set()
+        fields -= {"pot"} if rules.tie != "litige" else set()
+    kept = [OFFSETS[f.name] + k for f in LAYOUT if f.name in fields for k in range(f.size)]
+    if decision != "any":
+        kept = [column for column in kept if column not in _never_bid(rules)]
+    return np.array(kept, np.int64)
+
+
+def _never_bid(rules: Rules) -> set[int]:
+    """Columns of strains and levels that no call of `rules` names."""
+    named = {NO_TRUMP: rules.no_trump, ALL_TRUMP: rules.all_trump}
+    strains = [strain for strain, allowed in named.items() if not allowed]
+    never = {OFFSETS["strain"] + strain for strain in strains}
+    for level, value in enumerate(LEVEL_VALUES):
+        start = OFFSETS["auction"] + 8 * level
+        allowed = {CAPOT_LEVEL: rules.capot_bid, GENERALE_LEVEL: rules.generale}.get(level, value <= rules.bid_maximum)
+        never |= set(range(start, start + 8)) if not allowed else {start + strain for strain in strains}
+    return never
 
 
 def field_bits(observation: NDArray[np.generic], name: str) -> NDArray[np.generic]:

@@ -103,7 +103,7 @@ def main() -> None:
     kept: list[tuple[Any, ...]] = []
     for k, row in enumerate(play.actions.astype(np.int64)):
         if k % 3 == 0:
-            kept.append((vector.states.view(np.uint64).copy(), row, vector._legal.copy(), vector._frames.copy()))
+            kept.append((vector.states.view(np.uint64).copy(), row, vector._legal.copy(), vector.frames.copy()))
         vector.step(row)
     print(f"{options.rules}, {n} tables, {len(kept)} batches of positions")
     words = vector.states.view(np.uint64)
@@ -113,11 +113,11 @@ def main() -> None:
         spent = np.zeros((5, len(kept)))
         for r in range(len(spent)):
             for j, (states, actions, legal, frames) in enumerate(kept):
-                words[:], vector._legal[:], vector._frames[:] = states, legal, frames
+                words[:], vector._legal[:], vector.frames[:] = states, legal, frames
                 if work is framed_rows:
-                    find_frames(vector.states, vector.rules.packed, actions, vector._legal, vector._frames, *buffers)
+                    find_frames(vector.states, vector.rules.packed, actions, vector._legal, vector.frames, *buffers)
                 start = time.process_time_ns()
-                work(vector.states, vector.rules.packed, actions, vector._legal, vector._frames, *buffers)
+                work(vector.states, vector.rules.packed, actions, vector._legal, vector.frames, *buffers)
                 spent[r, j] = (time.process_time_ns() - start) / n
         spent = spent[1:]  # the first round compiles
         table.add_row(name, f"{np.median(spent):.1f}", f"{spent.min(0).mean():.1f}")

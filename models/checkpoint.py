@@ -23,9 +23,10 @@ from torch import Tensor, nn
 
 from belote_env.observation import LAYOUT_DIGEST, SIZE
 from belote_env.rules import Rules, as_rules
-from models.network import PolicyNet, ValueNet
+from belote_env.state import N_CARDS
+from models.network import TOWERS, Critic, PolicyNet
 
-FORMAT = "belote-env policy 1"
+FORMAT = "belote-env policy 2"
 _KEYS = ("layout", "rules", "rules_digests", "architecture", "counters")
 _DIGEST = re.compile(r"[0-9a-f]{12}")
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -52,13 +53,15 @@ class Checkpoint:
     def policy(self) -> PolicyNet:
         """The policy, in evaluation mode.  ValueError when its tensors do not fit its architecture."""
         net = self._network("policy", PolicyNet)
-        if not (net.columns.min() >= 0 and net.columns.max() < SIZE):
+        if net.play.actions != N_CARDS:
+            raise ValueError(f"{self.path} has a tower of {net.play.actions} cards, not {N_CARDS}.")
+        if any(tower.columns.min() < 0 or tower.columns.max() >= SIZE for tower in (net.play, net.bid)):
             raise ValueError(f"{self.path} reads columns outside the observation of {SIZE} bits.")
         return net
 
-    def critic(self) -> ValueNet:
+    def critic(self) -> Critic:
         """The critic, in evaluation mode.  ValueError when the file has none or it does not fit."""
-        return self._network("critic", ValueNet)
+        return self._network("critic", Critic)
 
     def _network(self, name: str, kind: type) -> Any:
         if name not in self.architecture:
@@ -66,12 +69,12 @@ class Checkpoint:
         architecture, tensors = self.architecture[name], self.section(name)
         misfit = ValueError(f"{self.path}: the tensors of its {name} do not fit its architecture.")
         # Shapes first: what an architecture claims may not fit into memory, what the file holds does.
-        if 2 * len(architecture["hidden"]) > len(tensors):
+        if 2 * sum(len(sizes["hidden"]) for sizes in architecture.values()) > len(tensors):
             raise misfit
         if kind.shapes(architecture) != {key: tuple(value.shape) for key, value in tensors.items()}:
             raise misfit
         for key, value in tensors.items():
-            if key == "columns":
+            if key.endswith("columns"):
                 if value.dtype != torch.int64:
                     raise misfit
             elif value.dtype not in _FLOATS:
@@ -91,7 +94,7 @@ def save(
     path: str | Path,
     policy: PolicyNet,
     rules: Rules,
-    critic: ValueNet | None = None,
+    critic: Critic | None = None,
     counters: dict[str, Any] | None = None,
     tensors: dict[str, Tensor] | None = None,
     extra: dict[str, Any] | None = None,
@@ -214,15 +217,18 @@ def _is_architecture(value: Any) -> bool:
     def sizes(*numbers: Any) -> bool:
         return all(type(number) is int and 1 <= number < 2**31 for number in numbers)
 
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not value.keys() <= {"policy", "critic"}:
         return False
     for name, keys in (("policy", ("columns", "actions")), ("critic", ("inputs",))):
-        net = value.get(name, {"hidden": []} | dict.fromkeys(keys, 1))
-        if not (isinstance(net, dict) and isinstance(net.get("hidden"), list) and sizes(*net["hidden"])):
+        towers = value.get(name, {})
+        if name in value and not (isinstance(towers, dict) and towers.keys() == set(TOWERS)):
             return False
-        if not sizes(*map(net.get, keys)):
-            return False
-    return True
+        for tower in towers.values():
+            if not (isinstance(tower, dict) and isinstance(tower.get("hidden"), list) and tower["hidden"]):
+                return False
+            if not sizes(*tower["hidden"], *map(tower.get, keys)):
+                return False
+    return "critic" not in value or value["critic"]["play"]["hidden"] == value["critic"]["bid"]["hidden"]
 
 
 def _metadata(path: Path, data: bytes) -> dict[str, str]:

@@ -10,8 +10,9 @@ from belote_env.frames import real_actions
 from belote_env.observation import observe_batch
 from belote_env.players import Player
 from belote_env.rules import Rules, as_rules
+from belote_env.state import N_CARDS
 from models import checkpoint
-from models.network import PolicyNet, draw
+from models.network import PolicyNet, draw, tower_bits
 
 
 class NetPlayer(Player):
@@ -45,7 +46,16 @@ class NetPlayer(Player):
     def act(self, states: np.ndarray[Any, Any], seats: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """(n,) int64 actions for n states with `seats` (n,) to act."""
         observations, masks, frames = observe_batch(states, seats, self.rules, canonical=True)
-        bits = torch.from_numpy(observations[:, self.policy.columns.numpy()])
-        log_probs = self.policy.log_probs(bits, torch.from_numpy(masks).bool())
-        actions = draw(log_probs, self._generator) if self._generator else log_probs.argmax(-1)
-        return real_actions(actions.numpy(), frames)
+        actions = np.empty(len(states), np.int64)
+        playing = masks[:, :N_CARDS].any(1)
+        for tower, first, rows in (
+            (self.policy.play, 0, np.flatnonzero(playing)),
+            (self.policy.bid, N_CARDS, np.flatnonzero(~playing)),
+        ):
+            if len(rows):
+                bits = tower_bits(observations[rows], tower.columns.numpy())
+                mask = torch.from_numpy(masks[rows, first : first + tower.actions]).bool()
+                log_probs = tower.log_probs(bits, mask)
+                chosen = draw(log_probs, self._generator) if self._generator else log_probs.argmax(-1)
+                actions[rows] = chosen.numpy() + first
+        return real_actions(actions, frames)

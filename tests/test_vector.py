@@ -68,6 +68,7 @@ KINDS = [
     ("deal", "points"),
     ("deal", "tricks"),
     ("deal", "win"),
+    ("deal", "cards"),
     ("match", "points"),
     ("match", "tricks"),
     ("match", "win"),
@@ -297,14 +298,16 @@ def referee_pays(game, action, law):
     while True:
         before = game.trick_points[0] - game.trick_points[1]
         game.apply(action)
+        if law["reward"] == "cards" or (law["reward"] == "tricks" and game.phase != "over"):
+            paid += (game.trick_points[0] - game.trick_points[1] - before) / 256
+        if game.phase == "over" and law["reward"] == "cards":
+            return paid
         if game.phase == "over":
             if law["reward"] == "win":
                 result = game.match_over()
                 return paid + (0.0 if result in ("drawn", "continue") else 1.0 - 2.0 * result)
             rest = before if law["reward"] == "tricks" else 0
             return paid + (game.deal_scores[0] - game.deal_scores[1] - rest) / 256
-        if law["reward"] == "tricks":
-            paid += (game.trick_points[0] - game.trick_points[1] - before) / 256
         legal = game.legal()
         if not law["skip_forced"] or len(legal) > 1:
             return paid

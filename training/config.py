@@ -25,14 +25,36 @@ class Config(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
     #: threads of the matrix products and of the environment.
     threads: Annotated[int, Field(ge=1, le=1024)] = 2
+    #: where the networks live.
+    device: Literal["cpu", "cuda"] = "cpu"
+    #: a policy or checkpoint whose networks the run begins with (empty: untrained ones).
+    start_from: str = ""
 
     #: a preset of rules.
     rules: str = "classic"
-    #: "tricks" pays trick points as they fall, "points" the deal's score at its end; both sum to the same.
-    reward: Literal["tricks", "points"] = "tricks"
+    #: "tricks" pays trick points as they fall and the rest of the deal's score with the last; "points" the score at the
+    #: deal's end; "cards" trick points alone.
+    reward: Literal["tricks", "points", "cards"] = "tricks"
+    #: points that are worth 1 to critic and value heads, and the most that a step pays or costs (0: no bound).
+    unit: Annotated[float, Field(gt=0)] = 81
+    clip_points: Annotated[float, Field(ge=0)] = 0
 
-    #: widths of the hidden layers of policy and critic.
+    #: what learns: cards, calls or both.  The critic of what stands still learns all the same.
+    learn: Literal["both", "play", "bids"] = "both"
+    #: who bids for the sides that are not opponents: the policy, or rule players from timid to bold.
+    bidders: Literal["own", "rules"] = "own"
+    #: shares of the deals in which one side bids by rule, or is a past team.
+    rule_opponents: Share = 0
+    past_opponents: Share = 0
+    #: iterations between the weights that become past teams, and how many of these are kept.
+    past_every: Positive = 20
+    past_kept: Positive = 6
+    #: share of the auctions that open with a call drawn at random.
+    seeded_auctions: Share = 0
+
+    #: widths of the hidden layers: of the policy's tower for cards and for calls, and of both of the critic.
     hidden: Widths = (256, 256)
+    bid_hidden: Widths = (128, 128)
     critic_hidden: Widths = (128, 128)
 
     #: decisions of an iteration = tables · steps.
@@ -42,22 +64,31 @@ class Config(BaseModel):
     iterations: Positive = 110
     seconds: Annotated[float, Field(ge=0)] = 0
 
-    #: passes over the decisions of an iteration, and decisions of a gradient step.
+    #: passes over the decisions of an iteration, and decisions of a gradient step, for cards and for calls.
     epochs: Positive = 2
     minibatch: Positive = 1024
+    bid_minibatch: Positive = 1024
     learning_rate: Rate = 2e-3
     final_learning_rate: Rate = 2e-5
+    bid_learning_rate: Rate = 2e-3
+    final_bid_learning_rate: Rate = 2e-5
     max_gradient_norm: Annotated[float, Field(gt=0)] = 0.5
     #: ratios of new to old probability are clipped to 1 ± clip.
     clip: Rate = 0.15
     #: an iteration's remaining gradient steps are dropped once the policy has moved so far (0: never).
     stop_kl: Annotated[float, Field(ge=0)] = 0.03
     gae_lambda: Share = 0.95
-    #: weights of the entropy, for cards and for bids.
+    #: weight of the policy's own value, which sees no hidden hands.
+    value_weight: Annotated[float, Field(ge=0)] = 0.25
+    #: weights of the entropy, for cards and for calls.
     play_entropy: Annotated[float, Field(ge=0)] = 0.015
     final_play_entropy: Annotated[float, Field(ge=0)] = 0.0015
     bid_entropy: Annotated[float, Field(ge=0)] = 0.1
     final_bid_entropy: Annotated[float, Field(ge=0)] = 0.01
+    #: what the slow average keeps of itself at each iteration (0: no average; else it is the policy that is released),
+    #: and the weight of KL(policy ‖ average).
+    average: Annotated[float, Field(ge=0, lt=1)] = 0
+    magnet: Annotated[float, Field(ge=0)] = 0
 
     #: seconds between checkpoints; one is also written at the end and on Ctrl-C.
     checkpoint_seconds: Annotated[float, Field(ge=0)] = 15
@@ -75,10 +106,16 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _whole(self) -> "Config":
-        if self.minibatch > self.tables * self.steps:
-            raise ValueError(
-                f"minibatch = {self.minibatch} exceeds the {self.tables * self.steps} decisions an iteration"
-            )
+        decisions = self.tables * self.steps
+        for name in ("minibatch", "bid_minibatch"):
+            if getattr(self, name) > decisions:
+                raise ValueError(f"{name} = {getattr(self, name)} exceeds the {decisions} decisions an iteration")
+        if self.rule_opponents + self.past_opponents > 1:
+            raise ValueError("rule_opponents and past_opponents are shares of the same deals and exceed 1 together")
+        if self.magnet and not self.average:
+            raise ValueError(f"magnet = {self.magnet} draws to an average, and average = 0 keeps none")
+        if self.bidders == "rules" and self.learn != "play":
+            raise ValueError(f"learn = {self.learn!r} needs bidders = 'own': rule players' calls teach nothing")
         return self
 
     def to_toml(self) -> str:

@@ -1,41 +1,44 @@
-"""Measure a checkpoint: `python -m training.evaluate CHECKPOINT --deals 2000`.
+"""Measure a policy: `python -m training.evaluate SOURCE --against heuristic,hard --pairs 2000`.
 
-Duplicate pairs: each deal is played twice, sides swapped; mean and interval are over the pairs' means.
+SOURCE is a run's directory, a checkpoint, an ONNX file or the name of a released policy.  Duplicate pairs: each deal is
+played twice, sides swapped; mean and interval are over the pairs' means.  With --parts the cards and the calls are also
+measured apart: SOURCE's cards on the opponent's calls, and SOURCE's calls with the opponent's cards.
+
+Opponents are players of `belote evaluate` and, where colver is installed, colver-PLAYER[-BUDGET] such as
+colver-isdd-50ms or colver-heuristic, with its `improved` bidder (benchmarks/colver_player.py).
 """
 
 import sys
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from belote_env.arena import play_match
-from belote_env.players import Heuristic, Random
-from belote_env.rules import Rules
+from belote_env.arena import MatchResult, play_match
+from belote_env.notation import parse_positions
+from belote_env.players import Heuristic, Player, Policy, Random, Split, make_player
+from belote_env.rules import Rules, as_rules
 from models import checkpoint
-from models.network import PolicyNet
 from models.player import NetPlayer
+from training import run as runs
 from training.command import Parser, refuse, sentence
 
 #: Evaluation deals are not those of training, whose tables draw from the run's own seed.
 EVALUATION_SEED = 20_261_129
+DEALS = Path(__file__).parents[1] / "configs" / "deals"
+#: What is measured of a policy against an opponent: all of it, its cards alone, its calls alone.
+PARTS = ("whole", "cards", "calls")
 
 
-def measure(
-    policy: PolicyNet, rules: Rules, deals: int, seed: int = EVALUATION_SEED, sample: bool = False
-) -> dict[str, dict[str, Any]]:
-    """Points a deal of the policy against Random and Heuristic: `MatchResult.to_dict` by opponent's name."""
-    results = {}
-    for opponent in (Random(seed), Heuristic()):
-        player = NetPlayer(policy, sample=sample, seed=seed)
-        start = time.process_time()
-        result = play_match(player, opponent, rules, deals=deals, seed=seed, progress=False)
-        results[opponent.name] = result.to_dict() | {
-            "cpu_seconds": round(time.process_time() - start, 2),
-        }
-    return results
+def measure(player: Player, rules: Rules, deals: int, seed: int = EVALUATION_SEED) -> dict[str, dict[str, Any]]:
+    """Points a deal of a player against Random and Heuristic: `MatchResult.to_dict` by opponent's name."""
+    opponents = (Random(seed), Heuristic())
+    return {
+        opponent.name: play_match(player, opponent, rules, deals=deals, seed=seed).to_dict() for opponent in opponents
+    }
 
 
 def show(results: dict[str, dict[str, Any]], deals: int, console: Console) -> None:
@@ -49,27 +52,179 @@ def show(results: dict[str, dict[str, Any]], deals: int, console: Console) -> No
     console.print(table)
 
 
+def source_player(source: str, sample: bool = False, seed: int = 0) -> tuple[Player, Rules | None]:
+    """The player of a run's directory, a checkpoint, an ONNX file or a released policy, and its rules where
+    these are known.
+
+    Raises:
+        OSError, ValueError, ImportError: no such file, or none that holds a policy.
+    """
+    path = Path(source)
+    if path.is_dir():
+        path = path / (runs.POLICY if (path / runs.POLICY).exists() else runs.CHECKPOINT)
+    if path.suffix == ".safetensors":
+        loaded = checkpoint.load(path)
+        return NetPlayer(loaded.policy(), name=Path(source).stem, sample=sample, seed=seed), loaded.rules
+    return Policy(source, sample=sample, seed=seed), None
+
+
+def opponent_player(name: str) -> Player:
+    """A player by name, colver's too.
+
+    Raises:
+        ValueError: no such player, or colver is not installed.
+    """
+    if not name.startswith("colver-"):
+        return make_player(name)
+    try:
+        from benchmarks.colver_player import ColverPlayer
+
+        return ColverPlayer(name if name.startswith("colver-improved") else f"colver-improved-{name[7:]}")
+    except ImportError as error:
+        raise ValueError(
+            f"{name} needs colver: pip install -e '.[oracle]', and the checkout's root as directory"
+        ) from error
+
+
+def contests(player: Player, opponent: str, parts: bool) -> Iterator[tuple[str, Player, Player]]:
+    """What is played against an opponent: part, a side and the other."""
+    yield "whole", player, opponent_player(opponent)
+    if parts:  # players of their own, for those that remember their tables
+        yield "cards", Split(opponent_player(opponent), player), opponent_player(opponent)
+        yield "calls", Split(player, opponent_player(opponent)), opponent_player(opponent)
+
+
+def payoff_table(results: dict[str, dict[str, MatchResult]], console: Console) -> None:
+    """Print a line an opponent: points a deal by part, contracts, and CPU time of a decision."""
+    table = Table(title="points a deal, 95 % intervals over duplicate pairs")
+    for header in ("opponent", "pairs", *PARTS, "contracts", "made", "all pass", "CPU a decision"):
+        table.add_column(header, justify="left" if header == "opponent" else "right")
+    for name, parts in results.items():
+        whole = parts["whole"]
+        cells = [f"{parts[p].mean:+.1f} ± {parts[p].interval:.1f}" if p in parts else "" for p in PARTS]
+        table.add_row(
+            name,
+            f"{whole.pairs:,}",
+            *cells,
+            f"{whole.a.contracts / whole.deals:.0%}",
+            f"{whole.a.made_rate:.0%}",
+            f"{whole.all_pass / whole.deals:.1%}",
+            f"{whole.a.cpu_us:,.0f} / {whole.b.cpu_us:,.0f} µs",
+        )
+    console.print(table)
+
+
+def plot(results: dict[str, dict[str, MatchResult]], path: Path, title: str) -> None:
+    """Draw the payoffs with their intervals to a PNG file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 1.5 + 0.5 * len(results)))
+    for k, part in enumerate(PARTS):
+        rows = [(row, parts[part]) for row, parts in enumerate(results.values()) if part in parts]
+        if rows:
+            axes.errorbar(
+                [result.mean for _, result in rows],
+                [row + 0.15 * (k - 1) for row, _ in rows],
+                xerr=[result.interval for _, result in rows],
+                fmt="o",
+                capsize=3,
+                label=part,
+            )
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(results)), list(results))
+    axes.invert_yaxis()
+    axes.set_xlabel("points a deal, 95 % intervals")
+    axes.set_title(title)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def frozen_deals(name: str, rules: Rules) -> NDArray[Any]:
+    """(n,) states of a file of positions, or of configs/deals/<rules>-<name>.txt.
+
+    Raises:
+        OSError, ValueError: no such file, or positions of other rules.
+    """
+    path = Path(name)
+    if not path.suffix:
+        path = DEALS / f"{rules.name}-{name}.txt"
+    states, given = parse_positions(path.read_text(encoding="utf-8"))
+    if given.digest != rules.digest:
+        raise ValueError(f"{path} holds positions of {given.name!r}, the policy plays {rules.name!r}.")
+    return states
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = Parser(prog="python -m training.evaluate", description=__doc__.splitlines()[0])
-    parser.add_argument("checkpoint", type=Path, help="a checkpoint or policy, .safetensors")
-    parser.add_argument("--deals", type=int, default=2000, help="duplicate pairs of deals against each opponent (2000)")
+    parser.add_argument("source", help="a run's directory, a checkpoint, an ONNX file or a released policy")
+    parser.add_argument("--against", default="random,heuristic", help="opponents, by commas (random,heuristic)")
+    parser.add_argument("--rules", help="a preset (that of the policy)")
+    parser.add_argument("--pairs", type=int, default=2000, help="duplicate pairs of deals against each opponent (2000)")
     parser.add_argument("--seed", type=int, default=EVALUATION_SEED, help=f"of the deals ({EVALUATION_SEED})")
+    parser.add_argument(
+        "--deals", help="a file of positions, or `look` or `final` for the frozen ones, instead of a seed"
+    )
+    parser.add_argument("--parts", action="store_true", help="measure cards and calls apart, too")
+    parser.add_argument("--regret", action="store_true", help="measure what the cards give away to open-card play")
     parser.add_argument("--sample", action="store_true", help="draw from the policy instead of its best action")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--plot", type=Path, help="draw them to this PNG file")
     try:
         options = parser.parse_args(arguments)
-        if options.deals < 2:
-            parser.error("--deals: at least 2 are needed")
+        if options.pairs < 2:
+            parser.error("--pairs: at least 2 are needed")
         if not 0 <= options.seed < 2**64:
             parser.error("--seed: 0 to 2**64 - 1 is needed")
-        loaded = checkpoint.load(options.checkpoint)
-        results = measure(loaded.policy(), loaded.rules, options.deals, options.seed, options.sample)
-        show(results, options.deals, Console())
-    except (OSError, ValueError, MemoryError, OverflowError) as error:
+        for file in (options.json, options.plot):
+            if file and not file.parent.is_dir():
+                parser.error(f"there is no directory {file.parent}")
+        evaluate(options, Console())
+    except (OSError, ValueError, ImportError, MemoryError, OverflowError) as error:
         return refuse(sentence(error))
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def evaluate(options: Any, console: Console) -> None:
+    """Play, print and write what the command line asks for."""
+    player, trained = source_player(options.source, options.sample, options.seed)
+    if trained is None and not options.rules:
+        raise ValueError("--rules is needed: an ONNX file does not name its preset.")
+    rules = as_rules(options.rules) if options.rules else trained
+    assert rules is not None
+    names = [name.strip() for name in options.against.split(",") if name.strip()]
+    if not names:
+        raise ValueError("--against names no opponent.")
+    for name in names:
+        opponent_player(name)
+    deals: int | NDArray[Any] = frozen_deals(options.deals, rules)[: options.pairs] if options.deals else options.pairs
+    results: dict[str, dict[str, MatchResult]] = {}
+    for name in names:
+        results[name] = {
+            part: play_match(
+                a, b, rules, deals, seed=options.seed, progress=sys.stderr.isatty(), pairs_at_once=512,
+                regret=options.regret and part == "whole",
+            )
+            for part, a, b in contests(player, name, options.parts)
+        }  # fmt: skip
+        if options.json:  # as they come: opponents that think take hours
+            written = {k: {part: r.to_dict() for part, r in parts.items()} for k, parts in results.items()}
+            runs.write_json(options.json, {"source": options.source, "rules": rules.name, "against": written})
+    payoff_table(results, console)
+    if options.regret:
+        from belote_env.arena import regret_table
+
+        for parts in results.values():
+            console.print(regret_table(*(parts["whole"].regrets or ())))
+    if options.plot:
+        plot(results, options.plot, f"{player.name} at {rules.name}")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,23 @@
-"""`Learner`: policy, critic, optimizer and the one random generator; an iteration of learning is `update`."""
+"""`Learner`: policy, critic and optimizers; an iteration of learning is `update`."""
 
+import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from models.network import PolicyNet, ValueNet, entropy, masked_log_softmax
+from belote_env.rules import Rules
+from models.network import TOWERS, Critic, PolicyNet, Tower, entropy, masked_log_softmax
 from training import ppo
 from training.config import Config
+from training.draws import words
+from training.group import Group
 from training.rollout import Batch
 
-#: what `Learner.update` reports of its steps, as their mean.
-LOSSES = ("policy_loss", "value_loss", "entropy", "kl", "clipped")
+#: what `Learner.update` reports of each tower's steps, as their mean.
+LOSSES = ("policy_loss", "value_loss", "entropy", "kl", "clipped", "explained_variance", "gradient_steps")
 
 
 class Diverged(RuntimeError):
@@ -21,68 +26,118 @@ class Diverged(RuntimeError):
 
 @dataclass(frozen=True)
 class Schedule:
-    """What changes over a run, at one moment of it."""
+    """What changes over a run, at one moment of it, for one tower."""
 
     learning_rate: float
-    play_entropy: float
-    bid_entropy: float
+    entropy: float
 
 
-def schedule(config: Config, progress: float) -> Schedule:
-    """Straight lines from start to final values; `progress` runs from 0 to 1."""
+def schedule(config: Config, progress: float) -> dict[str, Schedule]:
+    """Straight lines from start to final values, by tower; `progress` runs from 0 to 1."""
 
     def between(start: float, final: float) -> float:
         return start + (final - start) * min(max(progress, 0.0), 1.0)
 
-    return Schedule(
-        between(config.learning_rate, config.final_learning_rate),
-        between(config.play_entropy, config.final_play_entropy),
-        between(config.bid_entropy, config.final_bid_entropy),
-    )
+    return {
+        "play": Schedule(
+            between(config.learning_rate, config.final_learning_rate),
+            between(config.play_entropy, config.final_play_entropy),
+        ),
+        "bid": Schedule(
+            between(config.bid_learning_rate, config.final_bid_learning_rate),
+            between(config.bid_entropy, config.final_bid_entropy),
+        ),
+    }
 
 
 class Learner:
     """Everything that training changes, apart from the tables.
 
+    Attributes:
+        policy, critic: the networks that learn.
+        average: a policy whose weights follow the policy's slowly (`Config.average`).
+        optimizers: Adam, by tower.
+
     Args:
-        columns: (K,) int64, the columns of the observation that vary.
-        inputs: bits the critic reads, hidden hands included.
-        actions: size of the action space.
+        group: the processes that learn together.
     """
 
-    def __init__(self, config: Config, columns: np.ndarray, inputs: int, actions: int) -> None:
-        self.config = config
+    def __init__(self, config: Config, rules: Rules, group: Group | None = None) -> None:
+        self.config, self.group = config, group or Group()
         with torch.random.fork_rng(devices=[]):  # the global generator stays as it is
-            torch.manual_seed(config.seed)
-            self.policy = PolicyNet(columns, config.hidden, actions)
-            self.critic = ValueNet(inputs, config.critic_hidden)
-        parameters = [*self.policy.parameters(), *self.critic.parameters()]
-        self.optimizer = torch.optim.Adam(parameters, lr=config.learning_rate, eps=1e-5)
-        self.generator = torch.Generator().manual_seed(config.seed)
+            torch.manual_seed(config.seed % 2**63)
+            policy = PolicyNet.for_rules(rules, config.hidden, config.bid_hidden)
+            self.critic = Critic.for_policy(policy, config.critic_hidden).to(config.device)
+        self.policy = policy.to(config.device)
+        self.average = copy.deepcopy(self.policy).requires_grad_(False)
+        self.optimizers = {
+            name: torch.optim.Adam(
+                [*getattr(self.policy, name).parameters(), *getattr(self.critic, name).parameters()],
+                lr=config.learning_rate,
+                eps=1e-5,
+            )
+            for name in TOWERS
+        }
 
-    def update(self, batch: Batch, now: Schedule) -> dict[str, float | None]:
-        """A few epochs of clipped policy gradient and regression of the critic; the means of what was seen.
+    def begin_from(self, policy: PolicyNet, critic: Critic | None) -> None:
+        """Take over weights of another run, of the same shapes.
 
-        A batch without decisions changes nothing and has no losses: they are None.
+        Raises:
+            ValueError: other shapes.
+        """
+        try:
+            self.policy.load_state_dict(policy.state_dict())
+            if critic is not None:
+                self.critic.load_state_dict(critic.state_dict())
+        except RuntimeError as error:
+            raise ValueError("start_from holds networks of other shapes than this configuration's.") from error
+        self.average.load_state_dict(self.policy.state_dict())
+
+    def update(
+        self, batches: Mapping[str, Batch], now: Mapping[str, Schedule], iteration: int
+    ) -> dict[str, float | None]:
+        """Learn from the decisions of an iteration; the means of what was seen, as `tower_loss`.
+
+        A tower without decisions does not change and has no losses: they are None.
 
         Raises:
             Diverged: a loss or a weight is not finite; the weights are then of no use.
         """
-        config = self.config
-        if not len(batch.actions):
-            return dict.fromkeys(LOSSES) | {"explained_variance": None, "gradient_steps": 0}
-        for group in self.optimizer.param_groups:
-            group["lr"] = now.learning_rate
-        advantages = ppo.standardise(batch.advantages, batch.bids)
-        entropy_weights = torch.where(batch.bids, now.bid_entropy, now.play_entropy)
+        row: dict[str, float | None] = {}
+        for name in TOWERS:
+            losses: dict[str, float | None] = dict.fromkeys(LOSSES) | {"gradient_steps": 0}
+            smallest = self.group.least(len(batches[name].actions) if name in batches else 0)
+            if smallest:
+                losses = self._update_tower(name, batches[name], smallest, now[name], iteration)
+            row |= {f"{name}_{key}": value for key, value in losses.items()}
+        if self.config.average:
+            with torch.no_grad():
+                for slow, weight in zip(self.average.parameters(), self.policy.parameters(), strict=True):
+                    slow.lerp_(weight, 1 - self.config.average)
+        return row
+
+    def _update_tower(
+        self, name: str, batch: Batch, smallest: int, now: Schedule, iteration: int
+    ) -> dict[str, float | None]:
+        config, group = self.config, self.group
+        for settings in self.optimizers[name].param_groups:
+            settings["lr"] = now.learning_rate
+        explained = ppo.explained_variance(batch.values, batch.targets)
+        batch = Batch(*(getattr(batch, key).to(config.device) for key in Batch.__dataclass_fields__))
+        advantages = ppo.standardise(batch.advantages, group)
+        learns = config.learn in ("both", {"play": "play", "bid": "bids"}[name])
+        anchor = self._anchor(name, batch) if config.magnet and learns else None
+        size = config.minibatch if name == "play" else config.bid_minibatch
+        pieces = max(1, smallest * group.size // size)
         seen: list[Tensor] = []
         kl = 0.0
-        for _ in range(config.epochs):
+        for epoch in range(config.epochs):
             if config.stop_kl and kl > config.stop_kl:
                 break
-            order = torch.randperm(len(batch.actions), generator=self.generator)
-            for chosen in order.tensor_split(max(1, len(order) // config.minibatch)):
-                losses = self._step(batch, advantages, entropy_weights, chosen)
+            lot = int(words(config.seed, iteration, epoch, TOWERS.index(name), group.rank, 108)[()] >> np.uint64(1))
+            order = torch.randperm(len(batch.actions), generator=torch.Generator().manual_seed(lot))
+            for chosen in order.to(config.device).tensor_split(pieces):
+                losses = self._step(name, batch, advantages, now.entropy, chosen, anchor, learns)
                 seen.append(losses)
                 kl = float(losses[3])
                 if config.stop_kl and kl > config.stop_kl:
@@ -90,37 +145,71 @@ class Learner:
         means = torch.stack(seen).mean(0).tolist()
         if not np.isfinite(means).all() or not self.finite():
             raise Diverged("A loss or a weight is not a finite number any more")
-        return dict(zip(LOSSES, means, strict=True)) | {
-            "explained_variance": ppo.explained_variance(batch.values, batch.targets),
-            "gradient_steps": len(seen),
-        }
+        return dict(zip(LOSSES, [*means, explained, len(seen)], strict=True))
 
-    def _step(self, batch: Batch, advantages: Tensor, entropy_weights: Tensor, chosen: Tensor) -> Tensor:
-        config = self.config
+    @torch.inference_mode()
+    def _anchor(self, name: str, batch: Batch) -> Tensor:
+        """Log-probabilities under the slow average, which a magnet draws the policy to."""
+        tower: Tower = getattr(self.average, name)
+        pieces = zip(batch.bits.split(4096), batch.mask.split(4096), strict=True)
+        return torch.cat([tower.log_probs(bits[:, : len(tower.columns)], mask) for bits, mask in pieces])
+
+    def _step(
+        self,
+        name: str,
+        batch: Batch,
+        advantages: Tensor,
+        entropy_weight: float,
+        chosen: Tensor,
+        anchor: Tensor | None,
+        learns: bool,
+    ) -> Tensor:
+        """One gradient step; the means over the group's minibatch of the first five of `LOSSES`."""
+        config, tower = self.config, getattr(self.policy, name)
+        optimizer = self.optimizers[name]
         bits = batch.bits.index_select(0, chosen).float()
-        log_probs = masked_log_softmax(self.policy(bits[:, : len(self.policy.columns)]), batch.mask[chosen])
-        log_prob = log_probs.gather(1, batch.actions[chosen, None]).squeeze(1)
-        old = batch.log_probs[chosen]
-        spread = entropy(log_probs)
-        policy_loss = ppo.policy_loss(log_prob, old, advantages[chosen], config.clip)
-        value_loss = ppo.value_loss(self.critic(bits), batch.targets[chosen])
+        count = self.group.sums(len(chosen))[0] if self.group.size > 1 else float(len(chosen))
+        value_error = (self.critic.values(name, bits) - batch.targets[chosen]).square().sum()
+        loss = 0.5 * value_error
+        sums = [torch.zeros(()), 0.5 * value_error, *torch.zeros(3)]
+        if learns:
+            logits, values = tower(bits[:, : len(tower.columns)])
+            log_probs = masked_log_softmax(logits, batch.mask[chosen])
+            log_prob = log_probs.gather(1, batch.actions[chosen, None]).squeeze(1)
+            old = batch.log_probs[chosen]
+            policy_loss = ppo.policy_loss(log_prob, old, advantages[chosen], config.clip).sum()
+            spread = entropy(log_probs).sum()
+            own_error = (values - batch.targets[chosen]).square().sum()
+            loss = loss + policy_loss - entropy_weight * spread + 0.5 * config.value_weight * own_error
+            if anchor is not None:
+                loss = loss + config.magnet * ppo.divergence(log_probs, anchor[chosen]).sum()
+            sums = [
+                policy_loss,
+                0.5 * value_error,
+                spread,
+                ppo.approximate_kl(log_prob, old).sum(),
+                ppo.clipped(log_prob, old, config.clip).sum(),
+            ]
+        optimizer.zero_grad(set_to_none=True)
+        (loss / count).backward()
+        means = torch.stack([value.detach().to(loss) for value in sums]) / count
+        means = self._reduce(optimizer, means)
         # The networks share no weight: Adam makes the scale of each loss against the other irrelevant.
-        loss = policy_loss - (entropy_weights[chosen] * spread).mean() + value_loss
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        for net in (self.policy, self.critic):
-            torch.nn.utils.clip_grad_norm_(net.parameters(), config.max_gradient_norm)
-        self.optimizer.step()
-        with torch.no_grad():
-            return torch.stack(
-                [
-                    policy_loss,
-                    value_loss,
-                    spread.mean(),
-                    ppo.approximate_kl(log_prob, old),
-                    ppo.clipped_fraction(log_prob, old, config.clip),
-                ]
-            ).detach()
+        for net in (tower, getattr(self.critic, name)):
+            nn.utils.clip_grad_norm_(net.parameters(), config.max_gradient_norm)
+        optimizer.step()
+        return means.cpu()
+
+    def _reduce(self, optimizer: torch.optim.Optimizer, means: Tensor) -> Tensor:
+        """Sum gradients and means over the group, in one message."""
+        if self.group.size == 1:
+            return means
+        gradients = [p.grad for p in optimizer.param_groups[0]["params"] if p.grad is not None]
+        flat = self.group.sum_(torch.cat([means, *(gradient.flatten() for gradient in gradients)]))
+        pieces = flat[len(means) :].split([gradient.numel() for gradient in gradients])
+        for gradient, piece in zip(gradients, pieces, strict=True):
+            gradient.copy_(piece.view_as(gradient))
+        return flat[: len(means)]
 
     def finite(self) -> bool:
         """Whether every weight is a finite number."""
@@ -128,13 +217,14 @@ class Learner:
         return all(bool(torch.isfinite(p).all()) for p in parameters)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Moments of the optimizer and state of the generator; `models.checkpoint` saves the networks."""
-        moments = self.optimizer.state_dict()["state"]
-        return {f"optimizer.{i}.{key}": value for i, slot in moments.items() for key, value in slot.items()} | {
-            "generator.state": self.generator.get_state()
-        }
+        """Moments of the optimizers and the slow average; `models.checkpoint` saves policy and critic."""
+        kept = {f"average.{key}": value for key, value in self.average.state_dict().items()}
+        for name, optimizer in self.optimizers.items():
+            moments = optimizer.state_dict()["state"]
+            kept |= {f"optimizer.{name}.{i}.{key}": v for i, slot in moments.items() for key, v in slot.items()}
+        return kept
 
-    def restore(self, policy: PolicyNet, critic: ValueNet, tensors: dict[str, Tensor]) -> None:
+    def restore(self, policy: PolicyNet, critic: Critic, tensors: Mapping[str, Tensor]) -> None:
         """Continue from a checkpoint's networks and from what `tensors` gave.
 
         Raises:
@@ -142,21 +232,25 @@ class Learner:
         """
         self.policy.load_state_dict(policy.state_dict())
         self.critic.load_state_dict(critic.state_dict())
-        slots: dict[int, dict[str, Tensor]] = {}
-        for name, value in tensors.items():
-            if name.startswith("optimizer."):
-                _, i, key = name.split(".")
+        self.average.load_state_dict(_section(tensors, "average"))
+        for name, optimizer in self.optimizers.items():
+            slots: dict[int, dict[str, Tensor]] = {}
+            for label, value in _section(tensors, f"optimizer.{name}").items():
+                i, key = label.split(".")
                 slots.setdefault(int(i), {})[key] = value
-        parameters = self.optimizer.param_groups[0]["params"]
-        for i, slot in slots.items():
-            shape = parameters[i].shape if i in range(len(parameters)) else None
-            if {key: value.shape for key, value in slot.items()} != {
-                "step": torch.Size(()),
-                "exp_avg": shape,
-                "exp_avg_sq": shape,
-            }:
-                raise ValueError(f"the moments of weight {i} do not fit")
-            if not all(bool(torch.isfinite(value).all()) for value in slot.values()):
-                raise ValueError(f"the moments of weight {i} are not finite numbers")
-        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": slots})
-        self.generator.set_state(tensors["generator.state"])
+            parameters = optimizer.param_groups[0]["params"]
+            for i, slot in slots.items():
+                shape = parameters[i].shape if i in range(len(parameters)) else None
+                if {key: value.shape for key, value in slot.items()} != {
+                    "step": torch.Size(()),
+                    "exp_avg": shape,
+                    "exp_avg_sq": shape,
+                }:
+                    raise ValueError(f"the moments of weight {i} do not fit")
+                if not all(bool(torch.isfinite(value).all()) for value in slot.values()):
+                    raise ValueError(f"the moments of weight {i} are not finite numbers")
+            optimizer.load_state_dict(optimizer.state_dict() | {"state": slots})
+
+
+def _section(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    return {key.removeprefix(f"{name}."): value for key, value in tensors.items() if key.startswith(f"{name}.")}

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from models.network import TOWERS
 from training.config import Config
 
 #: Seconds between plain lines.
@@ -45,12 +46,14 @@ class Progress:
         result = row["heuristic"] is not None
         if result:
             self._last_result = f"  {row['heuristic']:+.1f} ± {row['heuristic_interval']:.1f} points vs heuristic"
-        line = (
-            f"{row['decisions_per_second']:,.0f} decisions/s  entropy {row['entropy']:.2f}  "
-            f"kl {row['kl']:.3f}  critic {row['explained_variance']:.2f}{self._last_result}"
-            if row["gradient_steps"]
-            else "nothing to learn from: no seat decided twice or saw a deal's end; take more steps or tables"
-        )
+        parts = [f"{row['decisions_per_second']:,.0f} decisions/s"]
+        for tower in TOWERS:
+            if row[f"{tower}_gradient_steps"]:
+                entropy, kl, critic = (row[f"{tower}_{key}"] for key in ("entropy", "kl", "explained_variance"))
+                parts.append(f"{tower}: entropy {entropy:.2f} kl {kl:.3f} critic {critic:.2f}")
+        if len(parts) == 1:
+            parts = ["nothing to learn from: no seat decided twice or saw a deal's end; take more steps or tables"]
+        line = "  ".join(parts) + self._last_result
         self._bar.update(self._task, completed=iteration, line=line)
         if not self._console.is_terminal and (result or time.monotonic() - self._printed >= PERIOD):
             self._printed = time.monotonic()

@@ -1,110 +1,201 @@
-"""Rollouts: many tables played in step by one network for all four seats."""
+"""Rollouts: many tables played in step, and what the learner's decisions at them were worth."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from belote_env.observation import HIDDEN_SIZE
-from belote_env.state import N_CARDS
-from models.network import PolicyNet, ValueNet, draw, masked_log_softmax
+from belote_env.envs import SelfPlayVector
+from belote_env.envs.batch import REWARD_SCALE
+from belote_env.state import N_CARDS, PASS, PLAY
+from models.network import TOWERS, Critic, PolicyNet, Tower, tower_bits
 from training.advantage import seat_advantages
-
-
-class Vector(Protocol):
-    """What a rollout needs of `belote_env.envs.SelfPlayVector`."""
-
-    observations: np.ndarray  # (N, SIZE) uint8
-    hidden: np.ndarray  # (N, HIDDEN_SIZE) uint8
-    action_mask: np.ndarray  # (N, A) int8
-    seat: np.ndarray  # (N,) int8
-    rewards: np.ndarray  # (N, 4) float32
-    done: np.ndarray  # (N,) bool
-
-    def step(self, actions: np.ndarray) -> object: ...
+from training.config import Config
+from training.draws import uniforms
+from training.teams import OWN, PAST, Teams
 
 
 @dataclass(frozen=True)
 class Batch:
-    """B decisions that count, in one line each; the first K bits are the policy's."""
+    """B decisions of one tower that count, in one line each."""
 
-    bits: Tensor  # (B, K + HIDDEN_SIZE) uint8
-    mask: Tensor  # (B, A) bool
-    actions: Tensor  # (B,) int64
+    bits: Tensor  # (B, K + HIDDEN_SIZE) uint8; the first K are the policy's
+    mask: Tensor  # (B, A) bool, over the tower's actions
+    actions: Tensor  # (B,) int64, the tower's
     log_probs: Tensor  # (B,) float32, of the policy that played
     advantages: Tensor  # (B,) float32
     targets: Tensor  # (B,) float32, for the critic
     values: Tensor  # (B,) float32, of the critic before learning
-    bids: Tensor  # (B,) bool, a call rather than a card
 
 
 @dataclass(frozen=True)
 class Counts:
     """What happened in a rollout."""
 
+    decisions: int  # of the learner
     deals: int  # ended
-    passes: float  # share of the calls that were passes
-    points: float  # mean |reward| of an ended deal's last step, in score
+    passes: float  # share of the learner's calls that were passes
+    doubled: float  # share of the deals ended that were doubled
+    taken: float  # share of the deals against others in which the learner's side took the contract
+    level: float  # mean number of the call of the deals ended
+
+
+@dataclass
+class _Record:
+    """Decisions of one tower as they come, step by step."""
+
+    bits: list[Tensor] = field(default_factory=list)
+    mask: list[Tensor] = field(default_factory=list)
+    actions: list[Tensor] = field(default_factory=list)
+    log_probs: list[Tensor] = field(default_factory=list)
+    places: list[np.ndarray] = field(default_factory=list)  # t · N + n
 
 
 class Rollout:
-    """Buffers for `steps` decisions at each of N tables, filled anew by `collect`."""
+    """Plays `config.steps` decisions at every table of a vector, again and again.
 
-    def __init__(self, vector: Vector, columns: np.ndarray, steps: int) -> None:
-        tables, actions = vector.action_mask.shape
-        self.vector, self.columns = vector, columns
-        self.bits = torch.zeros((steps, tables, len(columns) + HIDDEN_SIZE), dtype=torch.uint8)
-        self.mask = torch.zeros((steps, tables, actions), dtype=torch.bool)
-        self.actions = torch.zeros((steps, tables), dtype=torch.int64)
-        self.log_probs = torch.zeros((steps, tables))
-        self.seat = np.zeros((steps, tables), np.int8)
-        self.rewards = np.zeros((steps, tables, 4), np.float32)
-        self.done = np.zeros((steps, tables), bool)
+    Args:
+        vector: tables without forced moves, in the canonical frame, with hidden hands.
+        first_table: the number of the vector's table 0 in the whole run.
+    """
+
+    def __init__(self, vector: SelfPlayVector, config: Config, first_table: int = 0, device: str = "cpu") -> None:
+        self.vector, self.config, self.device = vector, config, device
+        self.teams = Teams(config, vector.rules, first_table, vector.num_envs)
+        self._tables = first_table + np.arange(vector.num_envs)
+        shape = config.steps, vector.num_envs
+        self.seat = np.zeros(shape, np.int8)
+        self.own = np.zeros(shape, bool)
+        self.rewards = np.zeros(shape, np.float32)
+        self.done = np.zeros(shape, bool)
+        self._records: dict[str, _Record] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Take the vector's tables as they stand, after it was reset or restored."""
+        self.teams.draw(np.arange(self.vector.num_envs), self.vector.episodes)
 
     @torch.inference_mode()
-    def collect(self, policy: PolicyNet, generator: torch.Generator) -> None:
-        """Play `steps` decisions at every table, drawn from the policy."""
-        vector, inputs = self.vector, len(self.columns)
+    def collect(self, policy: PolicyNet, iteration: int, past: PolicyNet | None = None) -> Counts:
+        """Play; the policy draws its actions, `past` those of past teams (the policy itself where there is none)."""
+        vector, teams = self.vector, self.teams
+        self._records = {name: _Record() for name in TOWERS}
+        all_rows = np.arange(vector.num_envs)
+        calls = passes = deals = doubled = against = taken = levels = 0
         for t in range(len(self.seat)):
-            bits = self.bits[t].numpy()
-            bits[:, :inputs] = vector.observations[:, self.columns]
-            bits[:, inputs:] = vector.hidden
-            self.mask[t].numpy()[:] = vector.action_mask
-            self.seat[t] = vector.seat
-            log_probs = masked_log_softmax(policy(self.bits[t, :, :inputs]), self.mask[t])
-            actions = draw(log_probs, generator)
-            self.actions[t] = actions
-            self.log_probs[t] = log_probs.gather(1, actions[:, None]).squeeze(1)
-            vector.step(actions.numpy())
-            self.rewards[t] = vector.rewards
+            step = iteration * len(self.seat) + t
+            states, seat = vector.states, vector.seat
+            playing = states["phase"] == PLAY
+            kind = teams.kind[all_rows, seat & 1]
+            opening = teams.is_opening(states)
+            own = {"play": playing & (kind != PAST), "bid": ~playing & (kind == OWN) & ~opening}
+            other = {"play": playing & (kind == PAST), "bid": ~playing & (kind == PAST) & ~opening}
+            lot = uniforms(self.config.seed, step, self._tables, 107)
+            actions = np.zeros(vector.num_envs, np.int64)
+            for name in TOWERS:
+                rows = np.flatnonzero(own[name])
+                if len(rows):
+                    self._act(policy, name, rows, lot, actions, self._records[name], t)
+                rows = np.flatnonzero(other[name])
+                if len(rows):
+                    self._act(past or policy, name, rows, lot, actions)
+            rows = np.flatnonzero(~playing & (kind != OWN) & (kind != PAST) & ~opening)
+            if len(rows):
+                actions[rows] = teams.bids(states, rows, seat, vector.frames)
+            rows = np.flatnonzero(opening)
+            if len(rows):
+                actions[rows] = teams.opening_calls(rows, vector.episodes[rows], vector.action_mask)
+            calls += int(own["bid"].sum())
+            passes += int((actions[own["bid"]] == PASS).sum())
+            self.seat[t], self.own[t] = seat, own["play"] | own["bid"]
+            twice, taker, level = states["multiplier"] > 1, states["taker"].astype(np.intp), states["level"].copy()
+            vector.step(actions)
             self.done[t] = vector.done
+            self.rewards[t] = vector.rewards[:, 0]
+            ended = np.flatnonzero(vector.done)
+            if len(ended):
+                played = ended[playing[ended]]
+                deals += len(ended)
+                doubled += int(twice[played].sum())
+                levels += int(level[played].sum())
+                mixed = played[teams.kind[played, 0] != teams.kind[played, 1]]
+                against += len(mixed)
+                taken += int((teams.kind[mixed, taker[mixed] & 1] == OWN).sum())
+                teams.draw(ended, vector.episodes[ended])
+        return Counts(
+            int(self.own.sum()), deals, passes / max(calls, 1), doubled / max(deals, 1), taken / max(against, 1),
+            levels / max(deals, 1),
+        )  # fmt: skip
+
+    def _act(
+        self,
+        policy: PolicyNet,
+        name: str,
+        rows: np.ndarray,
+        lot: np.ndarray,
+        actions: np.ndarray,
+        record: _Record | None = None,
+        t: int = 0,
+    ) -> None:
+        """Draw the actions of `rows` from one tower, and keep what learning needs where a record is given."""
+        vector = self.vector
+        tower: Tower = getattr(policy, name)
+        first = 0 if name == "play" else N_CARDS
+        hidden = vector.hidden[rows] if record else None
+        bits = tower_bits(vector.observations[rows], tower.columns.cpu().numpy(), hidden)
+        mask = torch.from_numpy(vector.action_mask[rows, first : first + tower.actions]).bool()
+        seen, legal = bits[:, : len(tower.columns)].to(self.device), mask.to(self.device)
+        log_probs = tower.log_probs(seen, legal).cpu()
+        chosen = draw_at(log_probs, torch.from_numpy(lot[rows]))
+        actions[rows] = chosen.numpy() + first
+        if record:
+            record.bits.append(bits)
+            record.mask.append(mask)
+            record.actions.append(chosen)
+            record.log_probs.append(log_probs.gather(1, chosen[:, None]).squeeze(1))
+            record.places.append(t * vector.num_envs + rows)
 
     @torch.inference_mode()
-    def batch(self, critic: ValueNet, gae_lambda: float) -> tuple[Batch, Counts]:
-        """The decisions of the last `collect` with their advantages under the critic."""
-        steps = len(self.seat)
-        # The critic waits until here: a few tall matrix products instead of one at every step.
-        values = torch.stack([critic(self.bits[t]) for t in range(steps)])
-        advantages, targets, valid = seat_advantages(self.seat, values.numpy(), self.rewards, self.done, gae_lambda)
-        chosen = torch.from_numpy(np.flatnonzero(valid))
-        bids = self.actions >= N_CARDS
-
-        def pick(tensor: Tensor) -> Tensor:
-            return tensor.flatten(0, 1).index_select(0, chosen)
-
-        batch = Batch(
-            pick(self.bits),
-            pick(self.mask),
-            pick(self.actions),
-            pick(self.log_probs),
-            pick(torch.from_numpy(advantages)),
-            pick(torch.from_numpy(targets)),
-            pick(values),
-            pick(bids),
+    def batches(self, critic: Critic) -> dict[str, Batch]:
+        """The decisions of the last `collect` by tower, with their advantages under the critic."""
+        config, shape = self.config, self.seat.shape
+        values = np.zeros(shape, np.float32)
+        whole: dict[str, tuple[Tensor, np.ndarray]] = {}
+        for name, record in self._records.items():
+            if record.places:
+                bits, places = torch.cat(record.bits), np.concatenate(record.places)
+                # In pieces: activations of a whole iteration would leave the processor's caches.
+                pieces = [critic.values(name, piece.to(self.device)).cpu() for piece in bits.split(4096)]
+                values.flat[places] = torch.cat(pieces).numpy()
+                whole[name] = bits, places
+        rewards = self.rewards * np.float32(REWARD_SCALE)
+        if config.clip_points:
+            rewards = rewards.clip(-config.clip_points, config.clip_points)
+        advantages, targets, valid = seat_advantages(
+            self.seat, self.own, values, rewards / np.float32(config.unit), self.done, config.gae_lambda
         )
-        deals = int(self.done.sum())
-        passes = float((self.actions[bids] == N_CARDS).float().mean()) if bids.any() else 0.0
-        points = float(np.abs(self.rewards[self.done][:, 0]).mean()) if deals else 0.0
-        return batch, Counts(deals, passes, points)
+        batches = {}
+        for name, (bits, places) in whole.items():
+            record = self._records[name]
+            kept = torch.from_numpy(np.flatnonzero(valid.flat[places]))
+            at = places[kept.numpy()]
+            batches[name] = Batch(
+                bits[kept],
+                torch.cat(record.mask)[kept],
+                torch.cat(record.actions)[kept],
+                torch.cat(record.log_probs)[kept],
+                torch.from_numpy(advantages.flat[at]),
+                torch.from_numpy(targets.flat[at]),
+                torch.from_numpy(values.flat[at]),
+            )
+        self._records = {}
+        return batches
+
+
+def draw_at(log_probs: Tensor, lot: Tensor) -> Tensor:
+    """(n,) int64 actions from log-probabilities (n, A) at places (n,) float64 in [0, 1) of their distribution."""
+    heights = log_probs.double().exp().cumsum(1)
+    # Below the top whatever the rounding, so that the first height above it is a legal action's.
+    below = lot * heights[:, -1] * (1 - 1e-12)
+    return (heights <= below[:, None]).sum(1)

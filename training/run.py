@@ -5,7 +5,7 @@ commit.txt              the commit of the code, with `+` after it where files ha
 .lock                   held by the process that trains here
 log.csv, events.…       one row an iteration; the same for TensorBoard
 checkpoint.safetensors  everything needed to go on, replaced as training goes
-policy.safetensors      policy and critic alone, at the end
+policy.safetensors      the policy to use (the slow average where there is one) and the critic, at the end
 result.json             the final evaluation
 """
 
@@ -23,10 +23,15 @@ import numpy as np
 import torch
 from torch.utils.tensorboard import SummaryWriter
 
+from belote_env.envs import SelfPlayVector
+from belote_env.rules import Rules
 from models import checkpoint
+from models.network import TOWERS
 from training.config import Config, from_fields
 from training.config import load as load_config
+from training.group import Group
 from training.learner import LOSSES, Learner
+from training.past import PastTeams
 
 try:
     import fcntl
@@ -36,9 +41,9 @@ except ImportError:  # not on Windows: there a run is not guarded
 CHECKPOINT = "checkpoint.safetensors"
 POLICY = "policy.safetensors"
 COLUMNS = (
-    *("iteration", "decisions", "deals", "seconds", "decisions_per_second", "rollout_share", "learning_rate"),
-    *LOSSES,
-    *("explained_variance", "gradient_steps", "passes", "heuristic", "heuristic_interval"),
+    *("iteration", "decisions", "deals", "seconds", "decisions_per_second", "rollout_share"),
+    *(f"{tower}_{key}" for tower in TOWERS for key in ("learning_rate", *LOSSES)),
+    *("passes", "doubled", "taken", "level", "heuristic", "heuristic_interval"),
 )
 
 
@@ -103,32 +108,43 @@ def check_same(config: Config, path: Path, loaded: checkpoint.Checkpoint) -> Non
 
 
 def save(
-    path: Path, learner: Learner, vector: Any, counters: dict[str, Any], config: Config, whole: bool = True
+    path: Path,
+    learner: Learner,
+    past: PastTeams,
+    vectors: list[dict[str, Any]],
+    rules: Rules,
+    counters: dict[str, Any],
+    config: Config,
 ) -> None:
-    """Write policy and critic, and unless `whole` is False all that a run needs to go on bit for bit."""
-    tensors: dict[str, torch.Tensor] = {}
-    extra: dict[str, Any] = {"config": config.model_dump(), "torch": torch.__version__}
-    if whole:
+    """Write all that a run needs to go on bit for bit; `vectors` are snapshots of its tables, by process."""
+    tensors = learner.tensors() | past.tensors()
+    kept: list[dict[str, Any]] = []
+    for rank, snapshot in enumerate(vectors):
         # Bytes in the file, for dtypes that torch lacks; what they were is in the metadata.
-        arrays = {key: np.asarray(value) for key, value in vector.snapshot().items()}
-        extra["vector"] = {key: [array.dtype.str, list(array.shape)] for key, array in arrays.items()}
-        tensors = learner.tensors() | {
-            f"vector.{key}": torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy())
+        arrays = {key: np.asarray(value) for key, value in snapshot.items()}
+        kept.append({key: [array.dtype.str, list(array.shape)] for key, array in arrays.items()})
+        tensors |= {
+            f"vector.{rank}.{key}": torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy())
             for key, array in arrays.items()
         }
-    checkpoint.save(
-        path,
-        learner.policy,
-        vector.rules,
-        learner.critic,
-        counters,
-        tensors,
-        extra,
-    )
+    extra = _receipt(config) | {"vectors": kept}
+    checkpoint.save(path, learner.policy, rules, learner.critic, counters, tensors, extra)
 
 
-def restore(loaded: checkpoint.Checkpoint, learner: Learner, vector: Any) -> dict[str, Any]:
-    """Bring learner and tables to where a checkpoint left them; returns its counters.
+def save_policy(path: Path, learner: Learner, rules: Rules, counters: dict[str, Any], config: Config) -> None:
+    """Write the policy that a run makes, the slow average where there is one, and its critic."""
+    policy = learner.average if config.average else learner.policy
+    checkpoint.save(path, policy, rules, learner.critic, counters, {}, _receipt(config))
+
+
+def _receipt(config: Config) -> dict[str, Any]:
+    return {"config": config.model_dump(), "torch": torch.__version__}
+
+
+def restore(
+    loaded: checkpoint.Checkpoint, learner: Learner, past: PastTeams, vector: SelfPlayVector, group: Group
+) -> dict[str, Any]:
+    """Bring learner, past teams and this process's tables to where a checkpoint left them; returns its counters.
 
     Raises:
         ValueError: a file without what a run needs, or tables that refuse their snapshot.
@@ -140,9 +156,13 @@ def restore(loaded: checkpoint.Checkpoint, learner: Learner, vector: Any) -> dic
         raise ValueError(f"{loaded.path} does not say how long its run has taken.")
     try:
         learner.restore(policy, critic, loaded.tensors)
+        past.restore(loaded.tensors)
+        kept = loaded.extra["vectors"]
+        if len(kept) != group.size:
+            raise ValueError(f"it was made by {len(kept)} processes, these are {group.size}")
         snapshot = {
-            key: loaded.tensors[f"vector.{key}"].numpy().view(np.dtype(dtype)).reshape(shape)
-            for key, (dtype, shape) in loaded.extra["vector"].items()
+            key: loaded.tensors[f"vector.{group.rank}.{key}"].numpy().view(np.dtype(dtype)).reshape(shape)
+            for key, (dtype, shape) in kept[group.rank].items()
         }
     except (KeyError, RuntimeError, ValueError, TypeError, AttributeError) as error:
         reason = (str(error).splitlines() or [""])[0].rstrip(".")

@@ -9,24 +9,26 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
 
 from belote_env.arena import play_match
 from belote_env.envs import SelfPlayVector
-from belote_env.observation import HIDDEN_SIZE, varying_columns
-from belote_env.players import Heuristic
-from belote_env.rules import as_rules
+from belote_env.players import Heuristic, Player, Split
+from belote_env.rules import Rules, as_rules
 from models import checkpoint as checkpoints
 from models.player import NetPlayer
 from training import run as runs
 from training.command import Parser, refuse, sentence
 from training.config import Config, joined, load, parse_overrides
 from training.evaluate import EVALUATION_SEED, measure, show
+from training.group import Group
 from training.learner import Diverged, Learner, schedule
+from training.past import PastTeams
 from training.progress import Progress
 from training.rollout import Rollout
 
@@ -58,6 +60,8 @@ def listening() -> Iterator[Interrupt]:
 def train(config: Config, path: Path, resume: bool, console: Console, stop_after: int | None = None) -> bool:
     """Train in the directory `path`; True when the run came to its end, False when it was interrupted.
 
+    Under `torchrun` every process calls this; the first writes the files.
+
     Args:
         resume: go on from the checkpoint in `path`.
         stop_after: behave as if interrupted after so many iterations.
@@ -68,11 +72,14 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
         Diverged: numbers are no longer finite; the last good checkpoint is kept.
     """
     path.mkdir(parents=True, exist_ok=True)
-    with runs.locked(path):
-        return _train(config, path, resume, console, stop_after)
+    with closing(Group(config.device)) as group:
+        if not group.leads:
+            return _train(config, path, resume, Console(quiet=True), stop_after, group)
+        with runs.locked(path):
+            return _train(config, path, resume, console, stop_after, group)
 
 
-def _train(config: Config, path: Path, resume: bool, console: Console, stop_after: int | None) -> bool:
+def _train(config: Config, path: Path, resume: bool, console: Console, stop_after: int | None, group: Group) -> bool:
     begun = time.monotonic()
     checkpoint = path / runs.CHECKPOINT
     loaded = None
@@ -80,13 +87,15 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         loaded = checkpoints.load(checkpoint)
         runs.check_same(config, path, loaded)  # before anything of the size it asks for is built
         loaded = checkpoints.load(checkpoint, config.rules)
-    elif checkpoint.exists():
+    elif group.leads and checkpoint.exists():
         raise ValueError(f"{path} holds a run already: add --resume to go on with it, or choose another --run.")
+    if config.tables % group.size:
+        raise ValueError(f"{config.tables} tables cannot be shared evenly by {group.size} processes.")
     torch.set_num_threads(config.threads)
     rules = as_rules(config.rules)
-    columns = varying_columns(rules)
+    share = config.tables // group.size
     vector = SelfPlayVector(
-        config.tables,
+        share,
         rules,
         reward=config.reward,
         seed=config.seed,
@@ -94,61 +103,75 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         skip_forced=True,
         canonical=True,
         hidden=True,
+        first_table=group.rank * share,
     )
-    learner = Learner(config, columns, len(columns) + HIDDEN_SIZE, vector.num_actions)
-    rollout = Rollout(vector, columns, config.steps)
+    learner = Learner(config, rules, group)
+    past = PastTeams(config, learner.policy)
+    rollout = Rollout(vector, config, group.rank * share, config.device)
     counters = {"iteration": 0, "decisions": 0, "deals": 0, "seconds": 0.0}
     if loaded:
-        counters = runs.restore(loaded, learner, vector)
+        counters = runs.restore(loaded, learner, past, vector, group)
+        rollout.restart()
         console.print(
             f"Resuming {path} after iteration {counters['iteration']} of {config.iterations}: "
             f"{counters['decisions']:,} decisions, {counters['seconds']:.0f} s."
         )
         begun -= counters["seconds"]
-    else:
-        (path / "config.toml").write_text(config.to_toml(), encoding="utf-8")
-        (path / "commit.txt").write_text(runs.commit() + "\n", encoding="utf-8")
-        runs.save(checkpoint, learner, vector, counters, config)
+    elif config.start_from:
+        given = checkpoints.load(config.start_from, config.rules)
+        learner.begin_from(given.policy(), given.critic() if "critic" in given.architecture else None)
+
+    def save() -> None:
+        vectors = group.gathered(vector.snapshot())
+        if group.leads:
+            runs.save(checkpoint, learner, past, vectors, rules, counters, config)
+
+    if not loaded:
+        if group.leads:
+            (path / "config.toml").write_text(config.to_toml(), encoding="utf-8")
+            (path / "commit.txt").write_text(runs.commit() + "\n", encoding="utf-8")
+        save()
 
     def spent() -> float:
         """Share of the run that is behind us, by iterations or by the clock, whichever is further."""
         by_clock = counters["seconds"] / config.seconds if config.seconds else 0.0
         return max(counters["iteration"] / config.iterations, by_clock)
 
-    log = runs.Log(path, counters["iteration"])
+    log = runs.Log(path, counters["iteration"]) if group.leads else None
     saved = time.monotonic()
     with (
-        closing(log),
+        closing(log) if log else nullcontext(),
         listening() as interrupt,
         Progress(config, counters["iteration"], console) as progress,
     ):
         while spent() < 1:
             start = time.monotonic()
             now = schedule(config, spent())
-            rollout.collect(learner.policy, learner.generator)
+            counts = rollout.collect(learner.policy, counters["iteration"], past.team(counters["iteration"]))
             played = time.monotonic()
-            batch, counts = rollout.batch(learner.critic, config.gae_lambda)
-            losses = learner.update(batch, now)
+            losses = learner.update(rollout.batches(learner.critic), now, counters["iteration"])
             seconds = time.monotonic() - start
 
+            decisions, deals = (int(x) for x in group.sums(counts.decisions, counts.deals))
             counters["iteration"] += 1
-            counters["decisions"] += config.tables * config.steps
-            counters["deals"] += counts.deals
+            counters["decisions"] += decisions
+            counters["deals"] += deals
+            past.keep(learner.policy, counters["iteration"])
             row = {
                 "decisions": counters["decisions"],
                 "deals": counters["deals"],
                 "seconds": None,
-                "decisions_per_second": config.tables * config.steps / seconds,
+                "decisions_per_second": decisions / seconds,
                 "rollout_share": (played - start) / seconds,
-                "learning_rate": now.learning_rate,
+                **{f"{name}_learning_rate": now[name].learning_rate for name in now},
                 **losses,
-                "passes": counts.passes,
+                **{key: getattr(counts, key) for key in ("passes", "doubled", "taken", "level")},
                 "heuristic": None,
                 "heuristic_interval": None,
             }
-            if config.evaluate_every and counters["iteration"] % config.evaluate_every == 0:
+            if group.leads and config.evaluate_every and counters["iteration"] % config.evaluate_every == 0:
                 match = play_match(
-                    NetPlayer(learner.policy),
+                    candidate(config, learner),
                     Heuristic(),
                     rules,
                     deals=config.evaluate_deals,
@@ -156,14 +179,17 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
                     progress=False,
                 )
                 row |= {"heuristic": match.mean, "heuristic_interval": match.interval}
-            # The clock knows everything: compiling, evaluating and saving too.
-            counters["seconds"] = row["seconds"] = time.monotonic() - begun
-            log.write(counters["iteration"], row)
+            # The leader's clock knows everything: compiling, evaluating and saving too.
+            (counters["seconds"],) = group.sums(time.monotonic() - begun if group.leads else 0.0)
+            row["seconds"] = counters["seconds"]
+            if log:
+                log.write(counters["iteration"], row)
             progress.show(counters["iteration"], row)
 
-            stop = interrupt.wished or counters["iteration"] == stop_after
-            if stop or spent() >= 1 or time.monotonic() - saved >= config.checkpoint_seconds:
-                runs.save(checkpoint, learner, vector, counters, config)
+            stop = group.agreed(interrupt.wished) or counters["iteration"] == stop_after
+            due = group.agreed(group.leads and time.monotonic() - saved >= config.checkpoint_seconds)
+            if stop or due or spent() >= 1:
+                save()
                 saved = time.monotonic()
             if stop:
                 break
@@ -174,8 +200,23 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
             soft_wrap=True,
         )
         return False
-    runs.save(path / runs.POLICY, learner, vector, counters, config, whole=False)
-    results = measure(learner.policy, rules, config.final_deals)
+    if group.leads:
+        _finish(config, path, learner, rules, counters, console)
+    return True
+
+
+def candidate(config: Config, learner: Learner) -> Player:
+    """What a run makes, at the table: greedy, with Heuristic's calls where rule players bid in training."""
+    player = NetPlayer(learner.average if config.average else learner.policy)
+    return player if config.bidders == "own" else Split(Heuristic(), player)
+
+
+def _finish(
+    config: Config, path: Path, learner: Learner, rules: Rules, counters: dict[str, Any], console: Console
+) -> None:
+    """Write and measure the policy that a run has made."""
+    runs.save_policy(path / runs.POLICY, learner, rules, counters, config)
+    results = measure(candidate(config, learner), rules, config.final_deals)
     runs.write_json(
         path / "result.json",
         {"policy": runs.POLICY, "deals": config.final_deals, "counters": counters, "against": results},
@@ -186,7 +227,6 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         f"the policy is {path / runs.POLICY}",
         soft_wrap=True,
     )
-    return True
 
 
 def _thread_failed(failure: threading.ExceptHookArgs) -> None:

@@ -22,9 +22,9 @@ from belote_env.rules import choice
 from belote_env.state import DEAL_OVER, MATCH_OVER, is_sound
 
 EPISODES = ("deal", "match")
-REWARDS = ("points", "tricks", "win")
+REWARDS = ("points", "tricks", "win", "cards")
 DEAL, MATCH = 0, 1
-POINTS_REWARD, TRICKS_REWARD, WIN_REWARD = 0, 1, 2
+POINTS_REWARD, TRICKS_REWARD, WIN_REWARD, CARDS_REWARD = 0, 1, 2, 3
 
 #: What `step_table` returns for the seat to act: nobody, the episode is over; nobody, the action is not legal.
 OVER, ILLEGAL = -1, -2
@@ -77,19 +77,19 @@ def advance(states, i, rules, action, episode, reward):
     apply(states, i, rules, action)
     phase = np.int64(s.phase)
     paid = 0.0
+    if reward == CARDS_REWARD or (reward == TRICKS_REWARD and phase < DEAL_OVER):
+        paid = float(np.int64(s.points[0]) - np.int64(s.points[1]) - before) / REWARD_SCALE
     if phase >= DEAL_OVER:
-        if reward != WIN_REWARD:
+        if reward == POINTS_REWARD or reward == TRICKS_REWARD:
             paid = float(np.int64(s.deal_scores[0]) - np.int64(s.deal_scores[1]))
             if reward == TRICKS_REWARD:
                 paid -= float(before)
             paid /= REWARD_SCALE
-        elif phase == MATCH_OVER:
+        elif reward == WIN_REWARD and phase == MATCH_OVER:
             winner = np.int64(s.match_winner)
             paid = 1.0 if winner == 0 else -1.0 if winner == 1 else 0.0
         if episode == MATCH and phase == DEAL_OVER:
             next_deal(states, i, rules)
-    elif reward == TRICKS_REWARD:
-        paid = float(np.int64(s.points[0]) - np.int64(s.points[1]) - before) / REWARD_SCALE
     return paid
 
 
@@ -154,12 +154,12 @@ def first_illegal(frames, legal, n_actions, canonical, actions):
 
 @kernel
 def begin_tables(
-    lo, hi, states, rules, seed, numbers, episode, canonical,
+    lo, hi, states, rules, seed, first_table, numbers, episode, canonical,
     legal, frames, seats, observations, hidden, masks,
 ):  # fmt: skip
     """Start the current episode of tables lo..hi-1 and show them. A first call is never forced: one may pass."""
     for i in range(lo, hi):
-        start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
+        start_episode(states, i, rules, table_seed(seed, first_table + i), numbers[i], episode)
         show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks)
 
 
@@ -174,7 +174,7 @@ def show_tables(
 
 @kernel
 def step_tables(
-    states, rules, seed, numbers, episode, reward, skip, canonical, actions,
+    states, rules, seed, first_table, numbers, episode, reward, skip, canonical, actions,
     legal, frames, seats, observations, hidden, masks, rewards, done, lo, hi,
 ):  # fmt: skip
     """Step tables lo..hi-1: apply, play forced moves when asked, pay, start anew when over, show."""
@@ -197,7 +197,7 @@ def step_tables(
         done[i] = over
         if over:
             numbers[i] += 1
-            start_episode(states, i, rules, table_seed(seed, i), numbers[i], episode)
+            start_episode(states, i, rules, table_seed(seed, first_table + i), numbers[i], episode)
         show(states, i, rules, canonical, legal, frames, seats, observations, hidden, masks)
 
 

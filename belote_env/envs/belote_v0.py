@@ -82,7 +82,8 @@ class raw_env(AECEnv):
     Args:
         rules: `Rules` or a preset's name.
         episode: "deal" or "match".
-        reward: "points", "tricks" or "win"; partners get the same, sides the opposite. Points are divided by 256.
+        reward: "points", "tricks", "win" or "cards"; partners get the same, sides the opposite. Points are divided
+            by 256.
         render_mode: None, "human" (prints the table after every step) or "ansi" (`render` returns it as text).
         mask_in: "observation", or "info": a flat observation, and the mask in `infos[agent]["action_mask"]`.
         obs_dtype: "float32", "float64", "int8" or "uint8"; the mask is int8 always.

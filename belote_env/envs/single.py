@@ -55,7 +55,7 @@ class BeloteEnv(gymnasium.Env[Any, Any]):
     Args:
         rules: `Rules` or a preset's name.
         episode: "deal" or "match".
-        reward: "points", "tricks" or "win". Points are divided by 256.
+        reward: "points", "tricks", "win" or "cards". Points are divided by 256.
         opponents: a player's name, a `Player` or a function `(observation, mask) -> action`, for all three seats; or
             three of them, for the next seat, the partner and the previous one.
         seat: 0..3, or None: drawn for every episode.

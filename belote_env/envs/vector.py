@@ -33,6 +33,8 @@ class SelfPlayVector:
         seat: (N,) int8, the seat to act.
         rewards: (N, 4) float32, what the last step paid each seat; points are divided by 256.
         done: (N,) bool, the episode ended in the last step.
+        episodes: (N,) int64, the number of the episode under way at each table.
+        frames: (N,) int64, the suit frame of observation, mask and actions (`belote_env.frames`).
         hidden: (N, HIDDEN_SIZE) uint8, hands of next, partner and previous, when `hidden=True`.
 
     Args:
@@ -40,13 +42,14 @@ class SelfPlayVector:
         rules: `Rules` or a preset's name.
         episode: "deal" or "match". A deal is one in a match under way: random dealer, match scores below the target,
             where there is litige sometimes a pot.
-        reward: "points", "tricks" or "win".
+        reward: "points", "tricks", "win" or "cards".
         seed: table j's episode k depends on (seed, j, k) alone, not on N or threads; None draws one.
         threads: slices stepped side by side.
         skip_forced: play positions with one legal action without showing them.
         canonical: observations, masks and actions in the canonical suit frame (trump first).
         hidden: keep the `hidden` buffer.
         observe: keep the `observations` buffer; without it tables step faster.
+        first_table: table j here is table first_table + j of a larger batch, which processes may share out so.
 
     Raises:
         ValueError: an argument outside its range.
@@ -64,12 +67,14 @@ class SelfPlayVector:
         canonical: bool = False,
         hidden: bool = False,
         observe: bool = True,
+        first_table: int = 0,
     ) -> None:
         self.num_envs = whole_number("num_envs", num_envs, 1, MOST_TABLES)
         threads = whole_number("threads", threads, 1, MOST_TABLES)
         self.rules = as_rules(rules)
         self._episode, self._reward = check_episode(self.rules, episode, reward)
         self.num_actions, self.observation_size = self.rules.n_actions, SIZE
+        self._first = whole_number("first_table", first_table, 0, MOST_TABLES)
         self._skip, self._canonical = bool(skip_forced), bool(canonical)
         self._arguments = {
             "num_envs": self.num_envs,
@@ -82,12 +87,13 @@ class SelfPlayVector:
             "canonical": bool(canonical),
             "hidden": bool(hidden),
             "observe": bool(observe),
+            "first_table": self._first,
         }
         self._slices = Slices(self.num_envs, threads)
         self.states = new_states(num_envs)
         self._legal = np.zeros((num_envs, 2), np.int64)
-        self._frames = np.zeros(num_envs, np.int64)
-        self._numbers = np.zeros(num_envs, np.int64)
+        self.frames = np.zeros(num_envs, np.int64)
+        self.episodes = np.zeros(num_envs, np.int64)
         self._actions = np.zeros(num_envs, _INT64)
         self.observations, self._observation_words = _words(num_envs if observe else 0, SIZE)
         padded, self._mask_words = _words(num_envs, 8 * mask_words(self.num_actions))
@@ -97,7 +103,7 @@ class SelfPlayVector:
         self.rewards = np.zeros((num_envs, 4), np.float32)
         self.done = np.zeros(num_envs, np.bool_)
         self._buffers = (
-            self._legal, self._frames, self.seat, self._observation_words, self._hidden_words, self._mask_words,
+            self._legal, self.frames, self.seat, self._observation_words, self._hidden_words, self._mask_words,
         )  # fmt: skip
         self.reset(checked_seed(seed))
 
@@ -109,13 +115,13 @@ class SelfPlayVector:
         """
         if seed is not None:
             self._seed = np.uint64(checked_seed(seed))
-        self._numbers[:] = 0
+        self.episodes[:] = 0
         self.rewards[:] = 0
         self.done[:] = False
         self._bind()
         self._slices.run(
-            begin_tables, self.states, self.rules.packed, self._seed, self._numbers, self._episode, self._canonical,
-            *self._buffers,
+            begin_tables, self.states, self.rules.packed, self._seed, self._first, self.episodes, self._episode,
+            self._canonical, *self._buffers,
         )  # fmt: skip
         return self.observations
 
@@ -149,7 +155,7 @@ class SelfPlayVector:
             "arguments": np.frombuffer(self._identity().encode(), np.uint8).copy(),
             "seed": np.array([self._seed], np.uint64),
             "states": _bytes(self.states).copy(),
-            "numbers": self._numbers.copy(),
+            "numbers": self.episodes.copy(),
             "rewards": self.rewards.copy(),
             "done": self.done.copy(),
         }
@@ -182,7 +188,7 @@ class SelfPlayVector:
             raise ValueError(f"the snapshot is damaged: the state of table {table} is impossible")
         self._seed = np.uint64(snapshot["seed"][0])
         _bytes(self.states)[:] = snapshot["states"]
-        self._numbers[:] = snapshot["numbers"]
+        self.episodes[:] = snapshot["numbers"]
         self.rewards[:] = snapshot["rewards"]
         self.done[:] = snapshot["done"]
         self._bind()
@@ -203,12 +209,12 @@ class SelfPlayVector:
     def _bind(self) -> None:
         """Fix what every step passes on, and with it the compiled code it goes to."""
         fixed = (
-            self.states, self.rules.packed, self._seed, self._numbers, self._episode, self._reward, self._skip,
-            self._canonical, self._actions, *self._buffers, self.rewards, self.done,
+            self.states, self.rules.packed, self._seed, self._first, self.episodes, self._episode, self._reward,
+            self._skip, self._canonical, self._actions, *self._buffers, self.rewards, self.done,
         )  # fmt: skip
         self._step = bound(step_tables, fixed, 0, self.num_envs)
         self._refused = bound(
-            first_illegal, (self._frames, self._legal, self.num_actions, self._canonical, self._actions)
+            first_illegal, (self.frames, self._legal, self.num_actions, self._canonical, self._actions)
         )
 
 

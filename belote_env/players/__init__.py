@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 from belote_env.players.heuristic import Heuristic, Parameters
 from belote_env.players.player import CallablePlayer, Player
 from belote_env.players.random import Random
+from belote_env.players.split import Split
 
 if TYPE_CHECKING:
     from belote_env.players.careless import Careless
+    from belote_env.players.policy import Policy
     from belote_env.players.search import Search
 
 __all__ = [
@@ -18,8 +20,10 @@ __all__ = [
     "Heuristic",
     "Parameters",
     "Player",
+    "Policy",
     "Random",
     "Search",
+    "Split",
     "as_player",
     "make_player",
 ]
@@ -35,6 +39,10 @@ def __getattr__(name: str) -> Any:
         from belote_env.players.careless import Careless
 
         return Careless
+    if name == "Policy":
+        from belote_env.players.policy import Policy
+
+        return Policy
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
