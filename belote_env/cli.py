@@ -48,7 +48,7 @@ def _options(
 
 @app.command()
 def evaluate(
-    a: Annotated[str, typer.Argument(metavar="A", help=f"A player: {', '.join(PLAYERS)}.")],
+    a: Annotated[str, typer.Argument(metavar="A", help=f"A player: {', '.join(PLAYERS)}, a policy or an ONNX file.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
     rules: Annotated[str | None, typer.Option(help="A preset, see `belote rules`.", show_default="classic")] = None,
     pairs: Annotated[
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"belote: {error}", file=sys.stderr)
         return BAD_INPUT
     except MemoryError:

@@ -76,14 +76,20 @@ PLAYERS: dict[str, Callable[[], Player]] = {
 
 
 def make_player(name: str) -> Player:
-    """A new player by name.
+    """A new player by name: one of `PLAYERS`, a released policy, or the path of an ONNX file.
 
     Raises:
-        ValueError: not one of `PLAYERS`.
+        ValueError: neither, or a file that holds no policy.
+        ImportError: a policy without ONNX Runtime.
     """
-    if name not in PLAYERS:
-        raise ValueError(f"{name!r} is not a player; there are {', '.join(PLAYERS)}")
-    return PLAYERS[name]()
+    if name in PLAYERS:
+        return PLAYERS[name]()
+    from belote_env.players.policy import Policy, released_policies
+
+    released = released_policies()
+    if name not in released and not name.endswith(".onnx"):
+        raise ValueError(f"{name!r} is not a player; there are {', '.join([*PLAYERS, *released])}, and ONNX files")
+    return Policy(name)
 
 
 def as_player(player: "Player | str | Callable[..., int]") -> Player:
