@@ -217,8 +217,10 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
 
 
 def candidate(config: Config, learner: Learner) -> Player:
-    """What a run makes, at the table: greedy, with Heuristic's calls where it learns none."""
-    player = NetPlayer(learner.average if config.average else learner.policy)
+    """What a run makes, at the table: greedy, with Heuristic for the calls or the cards that rule players made in it."""
+    player: Player = NetPlayer(learner.average if config.average else learner.policy)
+    if config.players == "rules":
+        return Split(player, Heuristic())
     return player if config.bidders == "own" or config.imitates else Split(Heuristic(), player)
 
 
