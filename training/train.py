@@ -217,7 +217,7 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
 
 
 def candidate(config: Config, learner: Learner) -> Player:
-    """What a run makes, at the table: greedy, with Heuristic for the calls or the cards that rule players made in it."""
+    """What a run makes, at the table: greedy, with Heuristic for the calls or cards that rule players made in it."""
     player: Player = NetPlayer(learner.average if config.average else learner.policy)
     if config.players == "rules":
         return Split(player, Heuristic())
