@@ -230,7 +230,8 @@ def parse_position(text: str) -> tuple[States, Rules]:
     words = text.split()
     if len(words) < 14 or tuple(words[1:13:2]) != _WORDS:
         raise ValueError(
-            f"a position reads RULES deal N dealer SEAT scores A-B pot P seed S pack CARDS calls …, not {text!r}"
+            f"a position reads RULES deal N dealer SEAT scores A-B pot P seed S pack CARDS calls …, as Game.to_text "
+            f"writes it, not {text!r}"
         )
     rules = parse_rules(words[0])
     deal, dealer, scores, pot, seed, pack_text = words[2:13:2]

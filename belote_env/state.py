@@ -8,6 +8,7 @@ arithmetic differs between numba and plain numpy.
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import kernel
 from belote_env.cards import NO_CARD
@@ -168,3 +169,29 @@ def first_unsound(states):
         if not is_sound(states, i):
             return i
     return -1
+
+
+def checked_states(states: Any) -> None:
+    """Refuse what is no row of sound states.
+
+    Raises:
+        ValueError: not an (n,) array of `STATE`, or a state whose fields contradict each other.
+    """
+    if not isinstance(states, np.ndarray) or states.dtype != STATE or states.ndim != 1:
+        raise ValueError(f"states must be an (n,) array of `STATE`, such as `Game.state`, not {type(states).__name__}")
+    broken = first_unsound(states)
+    if broken >= 0:
+        raise ValueError(f"states[{broken}] is damaged: its fields contradict each other")
+
+
+def checked_seats(states: NDArray[Any], seats: ArrayLike) -> NDArray[np.int64]:
+    """(n,) int64: a seat of each state.
+
+    Raises:
+        ValueError: another number of seats, or not seats.
+    """
+    viewers = np.asarray(seats)
+    whole = viewers.dtype.kind in "iu" or not viewers.size
+    if not whole or viewers.shape != states.shape or ((viewers < 0) | (viewers > 3)).any():
+        raise ValueError(f"{len(states)} states need as many seats 0..3, not {' '.join(repr(seats).split())[:80]}")
+    return np.ascontiguousarray(viewers, np.int64)

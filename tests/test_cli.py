@@ -84,7 +84,10 @@ def test_bad_positions_are_one_sentence(text, sentence, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["evaluate", "heuristic", "random", "--positions", "/nowhere"], "No such file or directory: '/nowhere'"),
+        (
+            ["evaluate", "heuristic", "random", "--positions", "/nowhere"],
+            "--positions /nowhere: No such file or directory",
+        ),
         (
             ["evaluate", "heuristic", "random", "--positions", "x", "--seed", "0"],
             "--seed has no use beside",
@@ -174,8 +177,17 @@ def test_solve_shows_values_the_best_line_and_the_contract(capsys):
     assert [line.split()[1:6:2] for line in out.splitlines() if line.startswith("│")] == [
         [card, "0", "-772"] for card in sorted("8C 9C JC QC KC 10C AC".split())
     ]
-    assert "best line: 3 " in out and out.count(", ") > 20
-    assert "the contract of seat 0 is made, and the deal scores 772 for side 0, 0 for side 1" in out
+    tricks = out.partition("best line, trick by trick:\n")[2].splitlines()[:7]
+    assert [line.split()[0] for line in tricks] == [*"2345678"]
+    assert tricks[0].startswith("  2  0 9S   1 8H   2 8D   3 ")  # with the cards on the table
+    assert sorted(card for line in tricks for card in line.split()[2::2]) == sorted(
+        f"{rank}{suit}"
+        for suit, first in zip("SHDC", "J777", strict=True)
+        for rank in "J 9 A 10 K Q 8 7".split()
+        if rank != first
+    )
+    assert max(map(len, out.splitlines())) <= 80
+    assert "the contract of seat 0 is made,\nand the deal scores 772 for side 0, 0 for side 1" in out
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,11 @@ def test_single_cards_are_played_without_a_world(monkeypatch):
     assert (started(Search(), rules).act(states, seats) < 32).all()
 
 
-@pytest.mark.parametrize("bidder", [Random(3), "heuristic"])
+def first_legal(observation, mask):
+    return int(mask.argmax())
+
+
+@pytest.mark.parametrize("bidder", [Random(3), "heuristic", "random", first_legal])
 def test_the_bidder_makes_the_calls(bidder):
     states, seats = positions("contree", "bidder")
     calls = states["phase"] != PLAY
@@ -258,6 +262,16 @@ def test_levels_have_names():
     assert isinstance(hard, Search) and isinstance(expert, Search) and expert.worlds >= 4 * hard.worlds
 
 
+def test_what_differs_has_another_name():
+    bold = Heuristic(take_one=50)
+    players = [bold, Heuristic(), Careless(0.3), Careless(0.4), Careless(0.3, Search(20)), Careless(0.3, bold)]
+    players += [Search(20), Search(80), Search(ms=5), Search(20, mode="solver"), Search(20, bidder=bold)]
+    players += [Search(20, bidder="playout"), Search(20, bidder="random"), Search(20, mode="solver", bidder="random")]
+    assert len({player.name for player in players}) == len(players)
+    assert Search(20, bidder="medium").name == Search(20).name == "search(20)"
+    assert Careless(0.3, "heuristic").name == make_player("easy").name == "careless(0.3)"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -267,7 +281,7 @@ def test_levels_have_names():
         ({"ms": 0}, "ms=0: a number of milliseconds above 0 is needed"),
         ({"ms": float("nan")}, "ms=nan: a number of milliseconds above 0 is needed"),
         ({"mode": "guess"}, "mode='guess' is not one of 'playout', 'solver'"),
-        ({"bidder": "solver"}, "bidder='solver': a Player, 'heuristic' or 'playout' is needed"),
+        ({"bidder": "solver"}, "bidder='solver' is neither 'playout' nor one of random, heuristic, easy"),
     ],
 )
 def test_arguments_are_checked(arguments, sentence):

@@ -60,6 +60,10 @@ class Regret:
     points: NDArray[np.int64]
     cards: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        mean, interval = self.a_card()
+        return f"<Regret {self.name}: {mean:.2f} ± {interval:.2f} points a card, {len(self.cards)} units>"
+
     def a_card(self, role: str | None = None, trick: int | None = None) -> tuple[float, float]:
         """`(mean, interval)` of the points a card gives away; intervals are over pairs or deals, at 95 %.
 
@@ -126,7 +130,8 @@ def regret(
                 play(one, states, rows, table, actions)
                 meter.add(before, actions, first + rows)
                 rows = rows[states["phase"][rows] < DEAL_OVER]
-            bar.update(task, completed=first + len(states))
+                under_way = len(rows) - float(states["n_cards"][rows].sum()) / 32
+                bar.update(task, completed=first + len(states) - under_way)
     return meter.result(one.name)
 
 

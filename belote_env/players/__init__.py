@@ -97,12 +97,14 @@ def as_player(player: "Player | str | Callable[..., int]") -> Player:
 
     Raises:
         ValueError: an unknown name.
-        TypeError: none of the three.
+        TypeError: none of the three, or a class.
     """
     if isinstance(player, Player):
         return player
     if isinstance(player, str):
         return make_player(player)
+    if isinstance(player, type):
+        raise TypeError(f"a player is needed, not the class {player.__name__}: {player.__name__}(…)")
     if callable(player):
         return CallablePlayer(player)
     raise TypeError(f"a player is a Player, a name or a function, not {type(player).__name__}")

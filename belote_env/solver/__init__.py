@@ -18,7 +18,7 @@ from belote_env.notation import position_text
 from belote_env.rules import Rules, as_rules
 from belote_env.solver.root import NO_VALUE, POINTS_OBJECTIVE, SCORE_OBJECTIVE, new_scratch, solve_rows
 from belote_env.solver.search import ABOVE, ALL, BELOW
-from belote_env.state import PHASE_NAMES, PLAY, first_unsound
+from belote_env.state import PHASE_NAMES, PLAY, checked_states
 
 __all__ = ["NO_VALUE", "best_line", "reaches", "solve", "solve_many", "solve_score"]
 
@@ -96,7 +96,7 @@ def solve_many(
     """The value of every card in many positions.
 
     Args:
-        states: (n,) states in play.
+        states: (n,) states in play: `Game.state`, `SelfPlayVector.states`, worlds.
         rules: `Rules` or a preset's name.
         objective: "points" as `solve` has them, or "score" as `solve_score`.
         threads: each with a table of its own; the GIL is released.  The result does not depend on it.
@@ -112,12 +112,10 @@ def solve_many(
         raise ValueError(f"objective={objective!r} is not one of {', '.join(map(repr, _OBJECTIVES))}")
     if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
         raise ValueError(f"threads={threads!r}: 1 or more is needed")
+    checked_states(states)
     idle = np.flatnonzero(states["phase"] != PLAY)
     if idle.size:
         raise ValueError(_not_in_play(states, int(idle[0]), table))
-    broken = first_unsound(states)
-    if broken >= 0:
-        raise ValueError(f"states[{broken}] is damaged: its fields contradict each other")
     values = np.empty((len(states), 32), np.int16)
 
     def rows(begin: int) -> None:
@@ -163,6 +161,8 @@ def _named(values: NDArray[np.int16]) -> dict[str, int]:
 
 
 def _checked(game: Game) -> None:
+    if not isinstance(game, Game):
+        raise TypeError(f"a Game is needed, such as Game.parse gives, not {type(game).__name__}")
     if game.phase != "play":
         raise ValueError(_not_in_play(game._states, 0, game.rules))
 
