@@ -17,8 +17,8 @@ from belote_env.players import PLAYERS, as_player
 from belote_env.players.beliefs import likely_worlds
 from belote_env.players.heuristic import Heuristic
 from belote_env.players.player import Actions, Player, States
-from belote_env.players.policy import released_policies
 from belote_env.players.playout import apply_rows, play_out
+from belote_env.players.policy import released_policies
 from belote_env.rules import Rules
 from belote_env.rulings import shown, whole_number
 from belote_env.solver import NO_VALUE, solve_many
