@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from belote_env.players.heuristic import Heuristic, Parameters
 from belote_env.players.player import CallablePlayer, Player
 from belote_env.players.random import Random
+from belote_env.rulings import shown
 
 if TYPE_CHECKING:
     from belote_env.players.careless import Careless
@@ -73,8 +74,8 @@ def make_player(name: str) -> Player:
     Raises:
         ValueError: not one of `PLAYERS`.
     """
-    if name not in PLAYERS:
-        raise ValueError(f"{name!r} is not a player; there are {', '.join(PLAYERS)}")
+    if not isinstance(name, str) or name not in PLAYERS:
+        raise ValueError(f"{shown(name)} is not a player; there are {', '.join(PLAYERS)}")
     return PLAYERS[name]()
 
 
@@ -89,6 +90,6 @@ def as_player(player: "Player | str | Callable[..., int]") -> Player:
         return player
     if isinstance(player, str):
         return make_player(player)
-    if callable(player):
+    if callable(player) and not isinstance(player, type):  # the class of a player is none
         return CallablePlayer(player)
     raise TypeError(f"a player is a Player, a name or a function, not {type(player).__name__}")

@@ -65,11 +65,13 @@ class Search(Player):
         mode: str = "playout",
         seed: int = 0,
     ) -> None:
-        if mode not in MODES:
+        if not isinstance(mode, str) or mode not in MODES:
             raise ValueError(f"mode={shown(mode)} is not one of {', '.join(map(repr, MODES))}")
-        if not isinstance(bidder, Player) and bidder not in ("heuristic", "playout"):
+        by_name = isinstance(bidder, str) and bidder in ("heuristic", "playout")
+        if not isinstance(bidder, Player) and not by_name:
             raise ValueError(f"bidder={shown(bidder)}: a Player, 'heuristic' or 'playout' is needed")
-        if ms is not None and (isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 < ms < 1e9):
+        number = isinstance(ms, int | float | np.integer | np.floating) and not isinstance(ms, bool)
+        if ms is not None and (not number or not 0 < ms < 1e9):
             raise ValueError(f"ms={shown(ms)}: a number of milliseconds above 0 is needed")
         self.worlds = whole_number("worlds", worlds, 1, 10_000)
         self.threads = whole_number("threads", threads, 1, 1024)
