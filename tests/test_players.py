@@ -239,6 +239,12 @@ def test_players_by_name():
         make_player("chess")
     with pytest.raises(TypeError, match="a Player, a name or a function, not int"):
         as_player(3)  # type: ignore[arg-type]
+    for unnamed in (None, [], np.array(["random"])):
+        with pytest.raises(ValueError, match="is not a player; there are random, heuristic"):
+            make_player(unnamed)  # type: ignore[arg-type]
+    for kind in (Random, Heuristic, Player):  # the class of a player is none
+        with pytest.raises(TypeError, match="a Player, a name or a function, not "):
+            as_player(kind)
 
 
 @pytest.mark.parametrize(
