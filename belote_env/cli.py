@@ -89,7 +89,7 @@ def _deals(
             if value is not None:
                 raise ValueError(f"{option} has no use beside --positions: rules and cards are those of the file")
         try:
-            return parse_positions(positions.read_text(encoding="utf-8"))
+            return parse_positions(positions.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise ValueError(f"--positions {positions}: {error.strerror or error}") from None
         except ValueError as error:  # a UnicodeDecodeError is one

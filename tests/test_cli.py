@@ -116,6 +116,28 @@ def test_bad_input_is_one_sentence(arguments, sentence, capsys):
     assert captured.err.count("\n") == 1
 
 
+def test_a_link_to_nothing_outlives_a_refusal(capsys, tmp_path):
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "result.json")
+    assert cli.main(["evaluate", "heuristic", "chess", "--json", str(link)]) == cli.BAD_INPUT
+    assert link.is_symlink() and not link.exists()
+    assert cli.main(["evaluate", "random", "random", "--pairs", "2", "--json", str(link)]) == 0
+    assert json.loads((tmp_path / "result.json").read_text())["pairs"] == 2
+
+
+def test_a_positions_file_may_begin_with_a_mark_of_its_encoding(capsys, tmp_path):
+    path = tmp_path / "positions.txt"
+    path.write_text(f"{line(1)}\r\n{line(2)}\r\n", encoding="utf-8-sig")
+    assert cli.main(["evaluate", "random", "random", "--positions", str(path)]) == 0
+
+
+def test_a_huge_position_gets_a_short_sentence(capsys):
+    assert cli.main(["solve", "a" * 10**6]) == cli.BAD_INPUT
+    assert cli.main(["solve", f"{line(1)} {'7S' * 10**6}"]) == cli.BAD_INPUT
+    error = capsys.readouterr().err
+    assert error.count("a position has at most 4000 characters, not ") == 2 and len(error) < 400
+
+
 def test_a_folder_is_no_file(capsys, tmp_path):
     assert cli.main(["evaluate", "heuristic", "random", "--pairs", "2", "--json", str(tmp_path)]) == 2
     captured = capsys.readouterr()

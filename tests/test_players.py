@@ -242,8 +242,12 @@ def test_players_by_name():
         make_player("chess")
     with pytest.raises(TypeError, match="a Player, a name or a function, not int"):
         as_player(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"not the class Heuristic: Heuristic\("):
-        as_player(Heuristic)
+    for unnamed in (None, [], np.array(["random"])):
+        with pytest.raises(ValueError, match="is not a player; there are random, heuristic"):
+            make_player(unnamed)  # type: ignore[arg-type]
+    for kind in (Random, Heuristic, Player):  # the class of a player is none
+        with pytest.raises(TypeError, match="a player is needed, not the class "):
+            as_player(kind)
 
 
 @pytest.mark.parametrize("preset", ["classic", "contree"])
@@ -281,7 +285,7 @@ def test_doors_want_states(states):
         lambda: deal_worlds(states, [0], "classic", 5),
         lambda: solve_many(states, "classic"),
     ):
-        with pytest.raises(ValueError, match=r"states must be an \(n,\) array of `STATE`, such as `Game.state`, not "):
+        with pytest.raises(ValueError, match=r"^states: an array \(n,\) of `STATE`"):
             door()
 
 

@@ -1,8 +1,11 @@
 """Search and the levels: blind to hidden cards, the same for the same view, right where nothing is left to guess."""
 
+import copy
+import pickle
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -280,6 +283,10 @@ def test_what_differs_has_another_name():
         ({"seed": -1}, "seed=-1: a whole number from 0 to"),
         ({"ms": 0}, "ms=0: a number of milliseconds above 0 is needed"),
         ({"ms": float("nan")}, "ms=nan: a number of milliseconds above 0 is needed"),
+        ({"ms": 10**400}, "a number of milliseconds above 0 is needed"),
+        ({"mode": np.array(["playout", "solver"])}, "is not one of 'playout', 'solver'"),
+        ({"bidder": np.array(["heuristic", "playout"])}, "a Player, 'heuristic' or 'playout' is needed"),
+        ({"bidder": Random}, "a Player, 'heuristic' or 'playout' is needed"),
         ({"mode": "guess"}, "mode='guess' is not one of 'playout', 'solver'"),
         ({"bidder": "solver"}, "bidder='solver' is neither 'playout' nor one of random, heuristic, easy"),
     ],
@@ -294,3 +301,26 @@ def test_arguments_are_checked(arguments, sentence):
 def test_shares_are_checked(share):
     with pytest.raises(ValueError, match="a number from 0 to 1 is needed"):
         Careless(share)
+
+
+@pytest.mark.parametrize("player", ["heuristic", 3, Random], ids=repr)
+def test_careless_needs_another_player(player):
+    with pytest.raises(ValueError, match=r"^player=.*: a Player is needed$"):
+        Careless(0.3, player)
+
+
+def test_numbers_of_numpy():
+    assert Careless(np.float32(0.5)).share == 0.5 and Search(ms=np.int64(4)).ms == 4
+
+
+@pytest.mark.parametrize("table", ["classic", "contree"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_and_threads_play_the_same(kind, table):
+    states, seats = positions(table, f"copies {kind}", deals=2)
+    player = started(KINDS[kind](), table)
+    actions = player.act(states, seats).tolist()
+    for other in (pickle.loads(pickle.dumps(player)), copy.deepcopy(player)):
+        assert other.act(states, seats).tolist() == actions
+    with ThreadPoolExecutor(3) as pool:
+        for same in pool.map(lambda _: player.act(states.copy(), seats).tolist(), range(3)):
+            assert same == actions

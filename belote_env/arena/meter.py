@@ -20,6 +20,7 @@ from belote_env.arena.deals import Deals, ask, play
 from belote_env.engine import legal_actions
 from belote_env.players import Player, as_player
 from belote_env.rules import Rules, as_rules
+from belote_env.rulings import shown, whole_number
 from belote_env.solver import solve_many
 from belote_env.state import DEAL_OVER, PLAY, new_states
 
@@ -74,10 +75,10 @@ class Regret:
         Raises:
             ValueError: no such role or trick.
         """
-        if role not in (None, *ROLES):
-            raise ValueError(f"role={role!r} is not one of {', '.join(map(repr, ROLES))}")
-        if trick is not None and trick not in range(1, N_TRICKS + 1):
-            raise ValueError(f"trick={trick!r}: 1 to {N_TRICKS} is needed")
+        if role is not None and (not isinstance(role, str) or role not in ROLES):
+            raise ValueError(f"role={shown(role)} is not one of {', '.join(map(repr, ROLES))}")
+        if trick is not None:
+            trick = whole_number("trick", trick, 1, N_TRICKS)
         rows = slice(None) if role is None else slice(ROLES.index(role), ROLES.index(role) + 1)
         columns = slice(None) if trick is None else slice(trick - 1, trick)
         return ratio(*(found[:, rows, columns].sum((1, 2)) for found in (self.points, self.cards)))

@@ -7,6 +7,7 @@ from belote_env.players.heuristic import Heuristic, Parameters
 from belote_env.players.player import CallablePlayer, Player
 from belote_env.players.random import Random
 from belote_env.players.split import Split
+from belote_env.rulings import shown
 
 if TYPE_CHECKING:
     from belote_env.players.careless import Careless
@@ -82,13 +83,13 @@ def make_player(name: str) -> Player:
         ValueError: neither, or a file that holds no policy.
         ImportError: a policy without ONNX Runtime.
     """
-    if name in PLAYERS:
+    if isinstance(name, str) and name in PLAYERS:
         return PLAYERS[name]()
     from belote_env.players.policy import Policy, released_policies
 
     released = released_policies()
-    if name not in released and not name.endswith(".onnx"):
-        raise ValueError(f"{name!r} is not a player; there are {', '.join([*PLAYERS, *released])}, and ONNX files")
+    if not isinstance(name, str) or (name not in released and not name.endswith(".onnx")):
+        raise ValueError(f"{shown(name)} is not a player; there are {', '.join([*PLAYERS, *released])}, and ONNX files")
     return Policy(name)
 
 

@@ -27,11 +27,13 @@ class Careless(Player):
         seed: 0..2**64-1.
 
     Raises:
-        ValueError: a share or seed out of range.
+        ValueError: a share or seed out of range, or an unknown name.
+        TypeError: what is no player.
     """
 
     def __init__(self, share: float, player: Player | str | Callable[..., int] = "heuristic", seed: int = 0) -> None:
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        number = isinstance(share, int | float | np.integer | np.floating) and not isinstance(share, bool)
+        if not number or not 0 <= share <= 1:
             raise ValueError(f"share={shown(share)}: a number from 0 to 1 is needed")
         self.share, self.player = float(share), as_player(player)
         self._seed = np.uint64(whole_number("seed", seed, 0, 2**64 - 1))

@@ -68,17 +68,18 @@ class Search(Player):
         mode: str = "playout",
         seed: int = 0,
     ) -> None:
-        if mode not in MODES:
+        if not isinstance(mode, str) or mode not in MODES:
             raise ValueError(f"mode={shown(mode)} is not one of {', '.join(map(repr, MODES))}")
         if isinstance(bidder, str) and bidder not in ("playout", *PLAYERS, *released_policies()):
             raise ValueError(f"bidder={shown(bidder)} is neither 'playout' nor one of {', '.join(PLAYERS)}")
-        if ms is not None and (isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 < ms < 1e9):
+        number = isinstance(ms, int | float | np.integer | np.floating) and not isinstance(ms, bool)
+        if ms is not None and (not number or not 0 < ms < 1e9):
             raise ValueError(f"ms={shown(ms)}: a number of milliseconds above 0 is needed")
         self.worlds = whole_number("worlds", worlds, 1, 10_000)
         self.threads = whole_number("threads", threads, 1, 1024)
         self.seed = whole_number("seed", seed, 0, 2**64 - 1)
         self.ms, self.mode = ms, mode
-        self.bidder = bidder if bidder == "playout" else as_player(bidder)
+        self.bidder = bidder if isinstance(bidder, str) and bidder == "playout" else as_player(bidder)
         words = [str(self.worlds) if ms is None else f"{ms:g} ms", *[mode] * (mode != "playout")]
         calls = self.bidder.name if isinstance(self.bidder, Player) else "playout"
         words += [f"calls: {calls}"] * (calls != "heuristic")
