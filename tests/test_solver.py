@@ -378,7 +378,7 @@ def test_thresholds_are_whole_numbers(points):
 @pytest.mark.parametrize("game", [None, "classic", STATES], ids=type)
 def test_what_is_no_game_is_refused(game):
     for ask in (solve, solve_score, best_line, lambda g: reaches(g, 0)):
-        with pytest.raises(TypeError, match="a position is a Game, not"):
+        with pytest.raises(TypeError, match="a Game is needed, such as Game.parse gives, not"):
             ask(game)
 
 
