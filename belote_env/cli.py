@@ -48,7 +48,7 @@ def _options(
 
 @app.command()
 def evaluate(
-    a: Annotated[str, typer.Argument(metavar="A", help=f"A player: {', '.join(PLAYERS)}.")],
+    a: Annotated[str, typer.Argument(metavar="A", help=f"A player: {', '.join(PLAYERS)}, a policy or an ONNX file.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Its opponent.")],
     rules: Annotated[str | None, typer.Option(help="A preset, see `belote rules`.", show_default="classic")] = None,
     pairs: Annotated[
@@ -89,7 +89,9 @@ def _deals(
             if value is not None:
                 raise ValueError(f"{option} has no use beside --positions: rules and cards are those of the file")
         try:
-            return parse_positions(positions.read_text(encoding="utf-8"))
+            return parse_positions(positions.read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise ValueError(f"--positions {positions}: {error.strerror or error}") from None
         except ValueError as error:  # a UnicodeDecodeError is one
             raise ValueError(f"--positions {positions}: {error}") from None
     pairs = 1000 if pairs is None else pairs
@@ -168,21 +170,25 @@ def solve_position(
     game = Game.parse(position)
     points, scores = solve(game), solve_score(game)
     side, contract = (game.turn or 0) % 2, game.contract
-    table = Table(title=f"seat {game.turn} to play\n{_contract_text(game)}")
+    table = Table(title=f"seat {game.turn} to play\ncontract: {_contract_text(game)}")
     for name in ("card", "trick points", "score − others'"):
         table.add_column(name, justify="right")
-    for card in sorted(points, key=lambda name: (-points[name], name)):
+    for card in sorted(points, key=lambda name: (-points[name], -scores[name], name)):
         table.add_row(card, str(points[card]), f"{scores[card]:+d}")
     Console().print(table)
     line = best_line(game)
+    tricks = [*game.trick, *line]  # with what lies on the table, so that every four are a trick
+    typer.echo("best line, trick by trick:")
+    for k in range(0, len(tricks), 4):
+        cards = "  ".join(f"{seat} {card:<3}" for seat, card in tricks[k : k + 4])
+        typer.echo(f"  {9 - (len(tricks) - k) // 4}  {cards.rstrip()}")
     for _, card in line:
         game.play(card)
-    typer.echo("best line: " + ", ".join(f"{seat} {card}" for seat, card in line))
     result = {True: "made", False: "failed", None: "neither made nor failed"}[game.made]
     assert contract is not None
     typer.echo(
         f"then side {side} has {game.points[side]} trick points to {game.points[1 - side]}, the contract of seat "
-        f"{contract.taker} is {result}, and the deal scores {game.deal_scores[0]} for side 0, {game.deal_scores[1]} "
+        f"{contract.taker} is {result},\nand the deal scores {game.deal_scores[0]} for side 0, {game.deal_scores[1]} "
         "for side 1"
     )
 
@@ -239,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"belote: {error}", file=sys.stderr)
         return BAD_INPUT
     except MemoryError:

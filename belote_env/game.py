@@ -5,7 +5,7 @@ Doors check what kernels trust: bad input gets one sentence that shows the posit
 
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,6 +230,11 @@ class Game:
     def copy(self) -> "Game":
         """An independent game in the same position."""
         return self._at(self.rules, self._states.copy(), list(self._before))
+
+    @property
+    def state(self) -> NDArray[Any]:
+        """(1,) of `state.STATE`, a copy, for all that takes states; `np.concatenate` makes one array of many."""
+        return self._states.copy()
 
     def to_text(self) -> str:
         """The position in one line; `Game.parse` rebuilds it."""

@@ -36,6 +36,8 @@ from belote_env.state import (
 
 States = NDArray[Any]
 _CALL = re.compile(r"(\d{2,3})(S|H|D|C|NT|AT)")
+#: A position is shorter, also under rules that differ in every field.
+MOST_TEXT = 4000
 _WORDS = ("deal", "dealer", "scores", "pot", "seed", "pack")
 
 
@@ -227,10 +229,13 @@ def parse_position(text: str) -> tuple[States, Rules]:
     """
     if not isinstance(text, str):
         raise ValueError(f"a position is a text, not {text!r}")
+    if len(text) > MOST_TEXT:
+        raise ValueError(f"a position has at most {MOST_TEXT} characters, not {len(text)}: {text[:60]!r}…")
     words = text.split()
     if len(words) < 14 or tuple(words[1:13:2]) != _WORDS:
         raise ValueError(
-            f"a position reads RULES deal N dealer SEAT scores A-B pot P seed S pack CARDS calls …, not {text!r}"
+            f"a position reads RULES deal N dealer SEAT scores A-B pot P seed S pack CARDS calls …, as Game.to_text "
+            f"writes it, not {text!r}"
         )
     rules = parse_rules(words[0])
     deal, dealer, scores, pot, seed, pack_text = words[2:13:2]

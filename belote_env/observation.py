@@ -26,7 +26,7 @@ from belote_env.frames import (
 )
 from belote_env.knowledge import void_suits
 from belote_env.rules import Rules
-from belote_env.state import CAPOT_LEVEL, GENERALE_LEVEL, LEVEL_VALUES, NOBODY, PLAY
+from belote_env.state import CAPOT_LEVEL, GENERALE_LEVEL, LEVEL_VALUES, NOBODY, PLAY, checked_seats
 
 
 class Field(NamedTuple):
@@ -333,9 +333,12 @@ def observe_batch(
     Returns:
         observations (n, SIZE) uint8; masks (n, rules.n_actions) int8, zeros where it is not the viewer's turn;
         frames (n,) int64 for `real_actions`.
+
+    Raises:
+        ValueError: not a seat for each state.
     """
     n = len(states)
-    viewers = np.ascontiguousarray(seats, np.int64)
+    viewers = checked_seats(states, seats)
     observations = np.zeros((n, WORDS), np.uint64)
     masks = np.zeros((n, mask_words(rules.n_actions)), np.uint64)
     frames = np.zeros(n, np.int64)

@@ -4,12 +4,23 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from belote_env.cards import ALL_TRUMP, CARD_NAMES, NO_TRUMP, STRENGTH, mask_of, parse_card, parse_strain, split_cards
+from belote_env.cards import (
+    ALL_TRUMP,
+    CARD_NAMES,
+    NO_CARD,
+    NO_TRUMP,
+    STRENGTH,
+    mask_of,
+    parse_card,
+    parse_strain,
+    split_cards,
+)
 from belote_env.notation import contract_numbers, rules_text
 from belote_env.rules import Rules, as_rules
 from belote_env.scoring import deal_score
-from belote_env.state import MADE
+from belote_env.state import BID_TWO, MADE, NOBODY, PLAY, STATE, first_unsound, new_states
 from belote_env.tricks import legal_cards as legal_set
 
 Cards = str | Iterable[str]
@@ -46,6 +57,46 @@ def whole_number(name: str, value: Any, least: int, most: int) -> int:
         top = "2**64 - 1" if most == 2**64 - 1 else most
         raise ValueError(f"{name}={shown(value)}: a whole number from {least} to {top} is needed")
     return int(value)
+
+
+def checked_states(name: str, states: Any, rules: Rules | None = None) -> NDArray[Any]:
+    """States that kernels can work on: the given ones, or a copy in a row where they are scattered or read-only.
+
+    Args:
+        name: for the message.
+        states: (n,) of `state.STATE`.
+        rules: that they must be of as far as states tell; None asks nothing.
+
+    Raises:
+        ValueError: no states in a row, a damaged one, or one whose bidding or strain the rules do not have.
+    """
+    if not isinstance(states, np.ndarray) or states.dtype != STATE or states.ndim != 1:
+        kind = f"{states.dtype.kind!r} of shape {states.shape}" if isinstance(states, np.ndarray) else shown(states)
+        raise ValueError(f"{name}: an array (n,) of `STATE`, such as `Game.state`, is needed, not {kind}")
+    if not (states.flags.c_contiguous and states.flags.writeable and states.flags.aligned):
+        scattered, states = states, new_states(len(states))
+        states[:] = scattered
+    broken = first_unsound(states)
+    if broken >= 0:
+        raise ValueError(f"{name}[{broken}] is damaged: its fields contradict each other")
+    if rules is not None:
+        foreign = np.flatnonzero(_foreign(states, rules))
+        if foreign.size:
+            raise ValueError(f"{name}[{foreign[0]}] is of another game than {rules_text(rules)}")
+    sound: NDArray[Any] = states
+    return sound
+
+
+def _foreign(states: NDArray[Any], rules: Rules) -> NDArray[np.bool_]:
+    """(n,) whether a sound state cannot be of these rules."""
+    phase, strain = states["phase"], states["strain"]
+    turn_up, bids = phase <= BID_TWO, (states["bids"] != 0).any(axis=1)
+    wrong = ((strain == NO_TRUMP) & (not rules.no_trump)) | ((strain == ALL_TRUMP) & (not rules.all_trump))
+    if rules.bidding == "turn_up":
+        other: NDArray[np.bool_] = wrong | (~turn_up & (phase < PLAY)) | bids
+    else:
+        other = wrong | turn_up | (states["turned"] != NO_CARD) | ((states["taker"] != NOBODY) & ~bids)
+    return other
 
 
 def card_list(cards: Cards) -> list[int]:

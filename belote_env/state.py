@@ -8,8 +8,10 @@ arithmetic differs between numba and plain numpy.
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import kernel
+from belote_env.bits import count_bits
 from belote_env.cards import NO_CARD
 
 # phases
@@ -104,6 +106,38 @@ def new_states(n: int) -> np.ndarray:
 
 
 @kernel
+def adds_up(states, i):
+    """Whether hands, cards played, tricks and the seat to act agree with each other while a deal is on."""
+    s = states[i]
+    phase, n = np.int64(s.phase), np.int64(s.n_cards)
+    tricks, k = n >> 2, n & 3
+    if phase < PLAY and n > 0:
+        return False
+    if phase == PLAY and (
+        np.int64(s.won[0]) + np.int64(s.won[1]) != tricks or np.int64(s.turn) != (np.int64(s.leader) + k) & 3
+    ):
+        return False
+    record, leads_to = 0, NOBODY
+    for j in range(n):
+        card = np.int64(s.cards[j])
+        record |= 1 << card
+        if j >= n - k and card == np.int64(s.best):
+            leads_to = (np.int64(s.leader) + j - (n - k)) & 3
+    if count_bits(record) != n or (phase == PLAY and leads_to != np.int64(s.winner)):
+        return False
+    size = 5 if phase <= BID_TWO else 8
+    for seat in range(4):
+        hand, played = np.int64(s.hands[seat]), np.int64(s.played[seat])
+        mine = tricks + (1 if (seat - np.int64(s.leader)) & 3 < k else 0)
+        if count_bits(played) != mine or count_bits(hand) != size - mine:
+            return False
+        if hand & np.int64(s.barred[seat]):  # everybody would know something that is not so
+            return False
+        record &= ~played
+    return record == 0 and 0 <= np.int64(s.points[0]) <= 252 and 0 <= np.int64(s.points[1]) <= 252
+
+
+@kernel
 def is_sound(states, i):
     """Whether every field is in range and every card in one place, so that kernels can work on a foreign state."""
     s = states[i]
@@ -158,7 +192,7 @@ def is_sound(states, i):
             return False
     elif phase <= BID_TWO and (np.int64(s.turned) == NO_CARD or np.int64(s.dealt) != 21):
         return False
-    return pack == 0xFFFFFFFF
+    return pack == 0xFFFFFFFF and (phase >= DEAL_OVER or adds_up(states, i))
 
 
 @kernel
@@ -168,3 +202,19 @@ def first_unsound(states):
         if not is_sound(states, i):
             return i
     return -1
+
+
+def checked_seats(states: NDArray[Any], seats: ArrayLike) -> NDArray[np.int64]:
+    """(n,) int64: a seat of each state.
+
+    Raises:
+        ValueError: another number of seats, or not seats.
+    """
+    try:
+        viewers = np.asarray(seats)
+    except ValueError:  # rows of different lengths
+        viewers = np.asarray(None)
+    whole = viewers.dtype.kind in "iu" or not viewers.size
+    if not whole or viewers.shape != states.shape or ((viewers < 0) | (viewers > 3)).any():
+        raise ValueError(f"{len(states)} states need as many seats 0..3, not {' '.join(repr(seats).split())[:80]}")
+    return np.ascontiguousarray(viewers, np.int64)

@@ -21,8 +21,8 @@ from belote_env.cards import BELOTE_MASK, NO_CARD
 from belote_env.engine import below, has_belote, mix
 from belote_env.knowledge import unseen_cards
 from belote_env.rules import Rules, as_rules
-from belote_env.rulings import whole_number
-from belote_env.state import DEAL_OVER, NOBODY, PLAY, first_unsound, new_states
+from belote_env.rulings import checked_states, whole_number
+from belote_env.state import DEAL_OVER, NOBODY, PLAY, checked_seats, new_states
 
 #: (33, 33) how many sets of k cards n cards have.
 CHOOSE = np.array([[comb(n, k) for k in range(33)] for n in range(33)], np.int64)
@@ -261,11 +261,15 @@ def count_worlds(states: NDArray[Any], seats: ArrayLike) -> NDArray[np.int64]:
         (n,) int64, exact; at most 26! / (5!³ 11!) = 5.8e12.
 
     Raises:
-        ValueError: a state that is over or damaged.
+        ValueError: a state that is over or damaged, or not a seat 0..3 for each.
     """
-    _check(states)
+    states, viewers = _checked(states, seats)
+    return _counts(states, viewers)
+
+
+def _counts(states: NDArray[Any], viewers: NDArray[np.int64]) -> NDArray[np.int64]:
     out = np.empty(len(states), np.int64)
-    _count_rows(states, np.ascontiguousarray(seats, np.int64), np.empty(WORK_WORDS, np.int64), out)
+    _count_rows(states, viewers, np.empty(WORK_WORDS, np.int64), out)
     return out
 
 
@@ -290,12 +294,13 @@ def deal_worlds(
         worlds, (m,) states, those of a state in a row; rows, (m,) int64, the index of the state each belongs to.
 
     Raises:
-        ValueError: a state that is over or damaged, a number out of range.
+        ValueError: a state that is over, damaged or of another game, a number out of range, or not a seat 0..3 for
+            each state.
     """
     most, seed = whole_number("most", most, 1, 2**31 - 1), whole_number("seed", seed, 0, 2**64 - 1)
     table = as_rules(rules)
-    viewers = np.ascontiguousarray(seats, np.int64)
-    counts = count_worlds(states, viewers)
+    states, viewers = _checked(states, seats, table)
+    counts = _counts(states, viewers)
     sizes = np.minimum(counts, most)
     rows = np.repeat(np.arange(len(states)), sizes)
     worlds = new_states(len(rows))
@@ -305,10 +310,12 @@ def deal_worlds(
     return worlds, rows
 
 
-def _check(states: NDArray[Any]) -> None:
+def _checked(
+    states: NDArray[Any], seats: ArrayLike, rules: Rules | None = None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """States and the (n,) viewer of each, fit for kernels."""
+    states = checked_states("states", states, rules)
     over = np.flatnonzero(states["phase"] >= DEAL_OVER)
     if over.size:
         raise ValueError(f"states[{over[0]}] is over: nothing in it is hidden that is still to be played")
-    broken = first_unsound(states)
-    if broken >= 0:
-        raise ValueError(f"states[{broken}] is damaged: its fields contradict each other")
+    return states, checked_seats(states, seats)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from belote_env import Game, bench
+from belote_env import Game
+from belote_env.bench.report import machine
 from belote_env.cards import CARD_NAMES, STRAINS
 from belote_env.solver.position import NODES
 from belote_env.solver.root import POINTS_OBJECTIVE, new_scratch, solve_rows
@@ -95,7 +96,7 @@ def main() -> None:
         if peer:
             theirs.append(colver_of(game, hands))
     found = {
-        "machine": bench.machine(),
+        "machine": machine(),
         "deals": len(games),
         "ours_ms": summary(times),
         "nodes": {k: v / 1e3 for k, v in summary(nodes).items()},

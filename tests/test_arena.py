@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from belote_env import Rules
-from belote_env.arena import match, play_match
+from belote_env.arena import match, play_match, regret
 from belote_env.arena.result import MOST_DEALS
 from belote_env.engine import apply
 from belote_env.envs.batch import DEAL, MATCH, start_episode
@@ -290,3 +290,43 @@ def test_states_are_checked():
     states["pack"][2] = 40
     with pytest.raises(ValueError, match=r"^deals\[2\] is damaged"):
         play_match("random", "random", deals=states)
+
+
+class Bar:
+    """Stands for rich's Progress and keeps how far each match said it was."""
+
+    seen: list
+
+    def __init__(self, *columns, **settings):
+        Bar.seen = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def add_task(self, description, total):
+        return 0
+
+    def update(self, task, completed):
+        Bar.seen.append(completed)
+
+
+@pytest.mark.parametrize("episode", ["deal", "match"])
+def test_progress_goes_on_within_a_batch(monkeypatch, episode):
+    monkeypatch.setattr("belote_env.arena.match.Progress", Bar)
+    play_match("random", "heuristic", "classic", deals=30, episode=episode, pairs_at_once=20)
+    assert Bar.seen == sorted(Bar.seen) and Bar.seen[-1] == 30 and 20 in Bar.seen
+    assert len({pairs for pairs in Bar.seen if 0 < pairs < 20}) > 10
+
+
+def test_progress_of_regret(monkeypatch):
+    monkeypatch.setattr("belote_env.arena.meter.Progress", Bar)
+    regret("heuristic", "classic", deals=3)
+    assert Bar.seen == sorted(Bar.seen) and Bar.seen[-1] == 3 and len({done for done in Bar.seen if 0 < done < 3}) > 10
+
+
+def test_results_fit_a_line():
+    result = play_match("heuristic", "random", "classic", deals=2, regret=True)
+    assert all(repr(one).startswith("<Regret ") and len(repr(one)) < 80 for one in result.regrets)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -182,3 +183,11 @@ def test_peers_leaves_out_what_is_not_installed(peers, monkeypatch, capsys, tmp_
     record = json.loads(path.read_text())
     (ratio,) = record["ratios"]
     assert ratio["values"] == [3.0, 3.0] and ratio["budget"] == 2.0 and ratio["name"].endswith(peers.COLVER)
+
+
+@pytest.mark.parametrize("script", ["solver.py --deals 2", "parts.py --tables 8 --positions 2"])
+def test_the_other_benchmarks_run(script, monkeypatch, capsys):
+    name, *options = script.split()
+    monkeypatch.setattr("sys.argv", [name, *options])
+    runpy.run_path(str(ROOT / "benchmarks" / name), run_name="__main__")
+    assert len(capsys.readouterr().out.splitlines()) >= 10

@@ -84,7 +84,10 @@ def test_bad_positions_are_one_sentence(text, sentence, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["evaluate", "heuristic", "random", "--positions", "/nowhere"], "No such file or directory: '/nowhere'"),
+        (
+            ["evaluate", "heuristic", "random", "--positions", "/nowhere"],
+            "--positions /nowhere: No such file or directory",
+        ),
         (
             ["evaluate", "heuristic", "random", "--positions", "x", "--seed", "0"],
             "--seed has no use beside",
@@ -111,6 +114,28 @@ def test_bad_input_is_one_sentence(arguments, sentence, capsys):
     assert captured.out == ""
     assert captured.err.startswith("belote: ") and sentence in captured.err
     assert captured.err.count("\n") == 1
+
+
+def test_a_link_to_nothing_outlives_a_refusal(capsys, tmp_path):
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "result.json")
+    assert cli.main(["evaluate", "heuristic", "chess", "--json", str(link)]) == cli.BAD_INPUT
+    assert link.is_symlink() and not link.exists()
+    assert cli.main(["evaluate", "random", "random", "--pairs", "2", "--json", str(link)]) == 0
+    assert json.loads((tmp_path / "result.json").read_text())["pairs"] == 2
+
+
+def test_a_positions_file_may_begin_with_a_mark_of_its_encoding(capsys, tmp_path):
+    path = tmp_path / "positions.txt"
+    path.write_text(f"{line(1)}\r\n{line(2)}\r\n", encoding="utf-8-sig")
+    assert cli.main(["evaluate", "random", "random", "--positions", str(path)]) == 0
+
+
+def test_a_huge_position_gets_a_short_sentence(capsys):
+    assert cli.main(["solve", "a" * 10**6]) == cli.BAD_INPUT
+    assert cli.main(["solve", f"{line(1)} {'7S' * 10**6}"]) == cli.BAD_INPUT
+    error = capsys.readouterr().err
+    assert error.count("a position has at most 4000 characters, not ") == 2 and len(error) < 400
 
 
 def test_a_folder_is_no_file(capsys, tmp_path):
@@ -174,8 +199,17 @@ def test_solve_shows_values_the_best_line_and_the_contract(capsys):
     assert [line.split()[1:6:2] for line in out.splitlines() if line.startswith("│")] == [
         [card, "0", "-772"] for card in sorted("8C 9C JC QC KC 10C AC".split())
     ]
-    assert "best line: 3 " in out and out.count(", ") > 20
-    assert "the contract of seat 0 is made, and the deal scores 772 for side 0, 0 for side 1" in out
+    tricks = out.partition("best line, trick by trick:\n")[2].splitlines()[:7]
+    assert [line.split()[0] for line in tricks] == [*"2345678"]
+    assert tricks[0].startswith("  2  0 9S   1 8H   2 8D   3 ")  # with the cards on the table
+    assert sorted(card for line in tricks for card in line.split()[2::2]) == sorted(
+        f"{rank}{suit}"
+        for suit, first in zip("SHDC", "J777", strict=True)
+        for rank in "J 9 A 10 K Q 8 7".split()
+        if rank != first
+    )
+    assert max(map(len, out.splitlines())) <= 80
+    assert "the contract of seat 0 is made,\nand the deal scores 772 for side 0, 0 for side 1" in out
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,11 @@ from belote_env.cards import cards_of
 from belote_env.engine import apply, legal_actions
 from belote_env.envs.batch import DEAL, start_episode
 from belote_env.knowledge import possible_cards
+from belote_env.observation import observe_batch
 from belote_env.players import PLAYERS, CallablePlayer, Heuristic, Parameters, Player, Random, as_player, make_player
+from belote_env.solver import solve_many
 from belote_env.state import DEAL_OVER, PLAY, new_states
+from belote_env.worlds import count_worlds, deal_worlds
 
 RULES = ("single_deal", "belote_501", "classic", "coinche", "contree")
 
@@ -239,6 +242,51 @@ def test_players_by_name():
         make_player("chess")
     with pytest.raises(TypeError, match="a Player, a name or a function, not int"):
         as_player(3)  # type: ignore[arg-type]
+    for unnamed in (None, [], np.array(["random"])):
+        with pytest.raises(ValueError, match="is not a player; there are random, heuristic"):
+            make_player(unnamed)  # type: ignore[arg-type]
+    for kind in (Random, Heuristic, Player):  # the class of a player is none
+        with pytest.raises(TypeError, match="a player is needed, not the class "):
+            as_player(kind)
+
+
+@pytest.mark.parametrize("preset", ["classic", "contree"])
+def test_a_player_chooses_in_a_game(preset):
+    game, player = Game(preset, seed=4), Heuristic()
+    while not game.deal_over:
+        fresh = Heuristic()
+        fresh.start(game.rules)
+        chosen = player.choose(game)
+        assert game.names(fresh.act(game.state, np.array([game.turn]))) == [chosen]
+        game.play(chosen)
+    assert player.rules == game.rules
+    with pytest.raises(ValueError, match="the deal is over, nobody is to act; position: "):
+        player.choose(game)
+
+
+@pytest.mark.parametrize("seats", [[0], [0, 1, 2], [0, 4], [-1, 0], [0.0, 1.0], 2, ["0", "1"], [[0, 1]]])
+def test_doors_want_a_seat_for_each_state(seats):
+    states = np.concatenate([Game("classic", seed=k).state for k in range(2)])
+    for door in (
+        lambda: count_worlds(states, seats),
+        lambda: deal_worlds(states, seats, "classic", 5),
+        lambda: observe_batch(states, seats, Rules.preset("classic")),
+    ):
+        with pytest.raises(ValueError, match="2 states need as many seats 0..3, not "):
+            door()
+
+
+@pytest.mark.parametrize(
+    "states", [[Game("classic", seed=1)], Game("classic", seed=1), Game("classic", seed=1).state[0]]
+)
+def test_doors_want_states(states):
+    for door in (
+        lambda: count_worlds(states, [0]),
+        lambda: deal_worlds(states, [0], "classic", 5),
+        lambda: solve_many(states, "classic"),
+    ):
+        with pytest.raises(ValueError, match=r"^states: an array \(n,\) of `STATE`"):
+            door()
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_roles_and_tricks_are_checked():
     found = regret("random", rules, endings(rules, trump, 2, 6)[1])
     with pytest.raises(ValueError, match="role='taker' is not one of 'takers', 'defenders'"):
         found.a_card("taker")
-    for trick in (0, 9):
-        with pytest.raises(ValueError, match=f"trick={trick}: 1 to 8 is needed"):
+    for trick in (0, 9, True, 1.0, "1", float("nan")):
+        with pytest.raises(ValueError, match=f"trick={trick!r}: a whole number from 1 to 8 is needed"):
             found.a_card(trick=trick)
     assert found.a_card(trick=1) == (0.0, 0.0)  # no card of it was played

@@ -1,8 +1,11 @@
 """Search and the levels: blind to hidden cards, the same for the same view, right where nothing is left to guess."""
 
+import copy
+import pickle
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -209,7 +212,11 @@ def test_single_cards_are_played_without_a_world(monkeypatch):
     assert (started(Search(), rules).act(states, seats) < 32).all()
 
 
-@pytest.mark.parametrize("bidder", [Random(3), "heuristic"])
+def first_legal(observation, mask):
+    return int(mask.argmax())
+
+
+@pytest.mark.parametrize("bidder", [Random(3), "heuristic", "random", first_legal])
 def test_the_bidder_makes_the_calls(bidder):
     states, seats = positions("contree", "bidder")
     calls = states["phase"] != PLAY
@@ -258,6 +265,16 @@ def test_levels_have_names():
     assert isinstance(hard, Search) and isinstance(expert, Search) and expert.worlds >= 4 * hard.worlds
 
 
+def test_what_differs_has_another_name():
+    bold = Heuristic(take_one=50)
+    players = [bold, Heuristic(), Careless(0.3), Careless(0.4), Careless(0.3, Search(20)), Careless(0.3, bold)]
+    players += [Search(20), Search(80), Search(ms=5), Search(20, mode="solver"), Search(20, bidder=bold)]
+    players += [Search(20, bidder="playout"), Search(20, bidder="random"), Search(20, mode="solver", bidder="random")]
+    assert len({player.name for player in players}) == len(players)
+    assert Search(20, bidder="medium").name == Search(20).name == "search(20)"
+    assert Careless(0.3, "heuristic").name == make_player("easy").name == "careless(0.3)"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -266,8 +283,12 @@ def test_levels_have_names():
         ({"seed": -1}, "seed=-1: a whole number from 0 to"),
         ({"ms": 0}, "ms=0: a number of milliseconds above 0 is needed"),
         ({"ms": float("nan")}, "ms=nan: a number of milliseconds above 0 is needed"),
+        ({"ms": 10**400}, "a number of milliseconds above 0 is needed"),
+        ({"mode": np.array(["playout", "solver"])}, "is not one of 'playout', 'solver'"),
+        ({"bidder": np.array(["heuristic", "playout"])}, "a Player, 'heuristic' or 'playout' is needed"),
+        ({"bidder": Random}, "a Player, 'heuristic' or 'playout' is needed"),
         ({"mode": "guess"}, "mode='guess' is not one of 'playout', 'solver'"),
-        ({"bidder": "solver"}, "bidder='solver': a Player, 'heuristic' or 'playout' is needed"),
+        ({"bidder": "solver"}, "bidder='solver' is neither 'playout' nor one of random, heuristic, easy"),
     ],
 )
 def test_arguments_are_checked(arguments, sentence):
@@ -280,3 +301,26 @@ def test_arguments_are_checked(arguments, sentence):
 def test_shares_are_checked(share):
     with pytest.raises(ValueError, match="a number from 0 to 1 is needed"):
         Careless(share)
+
+
+@pytest.mark.parametrize("player", ["heuristic", 3, Random], ids=repr)
+def test_careless_needs_another_player(player):
+    with pytest.raises(ValueError, match=r"^player=.*: a Player is needed$"):
+        Careless(0.3, player)
+
+
+def test_numbers_of_numpy():
+    assert Careless(np.float32(0.5)).share == 0.5 and Search(ms=np.int64(4)).ms == 4
+
+
+@pytest.mark.parametrize("table", ["classic", "contree"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_and_threads_play_the_same(kind, table):
+    states, seats = positions(table, f"copies {kind}", deals=2)
+    player = started(KINDS[kind](), table)
+    actions = player.act(states, seats).tolist()
+    for other in (pickle.loads(pickle.dumps(player)), copy.deepcopy(player)):
+        assert other.act(states, seats).tolist() == actions
+    with ThreadPoolExecutor(3) as pool:
+        for same in pool.map(lambda _: player.act(states.copy(), seats).tolist(), range(3)):
+            assert same == actions

@@ -12,10 +12,17 @@ from plain_search import difference
 from referee_solver import card_values
 
 from belote_env import Game, Rules
+from belote_env.arena import play_match, regret
 from belote_env.cards import CARD_NAMES
+from belote_env.rulings import checked_states
 from belote_env.scoring import deal_score
 from belote_env.solver import NO_VALUE, best_line, reaches, solve, solve_many, solve_score
+from belote_env.solver.position import EPOCH
+from belote_env.solver.root import POINTS_OBJECTIVE, SCORE_OBJECTIVE, new_scratch, solve_rows
+from belote_env.solver.search import ABOVE, BELOW
+from belote_env.solver.table import STAMP, STAMP_BITS
 from belote_env.state import LEVEL_VALUES, new_states
+from belote_env.worlds import count_worlds, deal_worlds
 
 LONG = bool(os.environ.get("BELOTE_ORACLE_LONG"))
 JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
@@ -234,7 +241,7 @@ def test_bad_input_is_refused_in_one_sentence():
     states = ending(random.Random(1), Rules.preset("classic"), "S", 8)._states
     with pytest.raises(ValueError, match="objective='wins' is not one of 'points', 'score'"):
         solve_many(states, "classic", "wins")
-    with pytest.raises(ValueError, match="threads=0: 1 or more is needed"):
+    with pytest.raises(ValueError, match="threads=0: a whole number from 1 to 1024 is needed"):
         solve_many(states, "classic", threads=0)
     with pytest.raises(ValueError, match="this one is in round one"):
         solve_many(np.concatenate([states, game._states]), "classic")
@@ -243,9 +250,169 @@ def test_bad_input_is_refused_in_one_sentence():
         solve_many(states, "classic")
 
 
+def moved(hands, rng, keep):
+    """Hands among which cards have moved, some of them out of the deal."""
+    hands = [int(hand) for hand in hands]
+    for _ in range(rng.randint(1, 12)):
+        a, b = rng.sample(range(4), 2)
+        if hands[a]:
+            card = hands[a] & -hands[a]
+            hands[a] ^= card
+            hands[b] |= card if rng.random() < keep else 0
+    return hands
+
+
+@pytest.mark.parametrize("keep", [1.0, 0.5])
+def test_hands_of_other_sizes_are_damage(keep):
+    """More cards than a hand can have would run over the solver's frames."""
+    rng = random.Random(2)
+    refused = 0
+    for _ in range(60):
+        game = ending(rng, Rules.preset(rng.choice(["classic", "contree"])), "S", rng.randint(2, 20))
+        states = game._states
+        sizes = [int(hand).bit_count() for hand in states[0]["hands"]]
+        states[0]["hands"] = moved(states[0]["hands"], rng, keep)
+        if sizes == [int(hand).bit_count() for hand in states[0]["hands"]]:
+            continue
+        refused += 1
+        with pytest.raises(ValueError, match=r"^states\[0\] is damaged"):
+            solve_many(states, game.rules)
+    assert refused > 40
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("turn", lambda seat: (seat + 1) % 4),
+        ("leader", lambda seat: (seat + 1) % 4),
+        ("winner", lambda seat: (seat + 1) % 4),
+        ("won", lambda tricks: tricks + 1),
+        ("points", lambda points: points - 300),
+        ("n_cards", lambda n: n + 1),
+        ("best", lambda card: (card + 1) % 32),
+    ],
+)
+def test_fields_that_contradict_the_cards_are_damage(field, change):
+    game = ending(random.Random(4), Rules.preset("classic"), "S", 15)  # one card on the table
+    solve_many(game._states, "classic")
+    game._states[field] = change(game._states[field])
+    with pytest.raises(ValueError, match=r"^states\[0\] is damaged"):
+        solve_many(game._states, "classic")
+
+
+def test_a_card_that_a_seat_is_known_not_to_hold_is_damage():
+    game = ending(random.Random(4), Rules.preset("classic"), "S", 15)
+    game._states["barred"][0, 2] |= game._states["hands"][0, 2]
+    with pytest.raises(ValueError, match=r"^states\[0\] is damaged"):
+        solve_many(game._states, "classic")
+
+
+def test_every_position_of_play_is_sound_and_of_its_rules():
+    rng, n = random.Random(12), 0
+    for k in range(60 if JIT else 10):
+        rules, _, trump = random_table(rng)
+        game = Game(rules, seed=rng.randrange(2**64)) if k % 2 else ending(rng, rules, trump, 32)
+        while not game.deal_over:
+            assert checked_states("states", game._states, rules) is game._states
+            legal = game.legal_actions()
+            game.play(legal[0] if rng.random() < 0.3 else rng.choice(legal))
+            n += 1
+        checked_states("states", game._states, rules)
+    assert n > 150
+
+
+@pytest.mark.parametrize(
+    ("given", "rules", "words"),
+    [
+        (Game("contree", seed=1), "classic", r"states\[0\] is of another game than classic"),
+        (Game("classic", seed=1), "contree", r"states\[0\] is of another game than contree"),
+        (ending(random.Random(1), Rules.preset("classic"), "H", 9), "coinche", "another game than coinche"),
+        (ending(random.Random(1), Rules.preset("coinche"), "H", 9), "classic", "another game than classic"),
+        (ending(random.Random(1), Rules.preset("coinche", no_trump=True), "NT", 9), "coinche", "another game than"),
+    ],
+)
+def test_positions_of_another_game_are_refused(given, rules, words):
+    doors = [
+        lambda: solve_many(given._states, rules),
+        lambda: deal_worlds(given._states, [0], rules, 3),
+        lambda: play_match("random", "random", rules, deals=np.repeat(given._states, 2)),
+        lambda: regret("random", rules, deals=np.repeat(given._states, 2)),
+    ]
+    for door in doors:
+        with pytest.raises(ValueError, match=words.replace("states", "(states|deals)")):
+            door()
+
+
+STATES = ending(random.Random(1), Rules.preset("classic"), "S", 8)._states
+
+
+@pytest.mark.parametrize(
+    "states", [None, STATES[0], [STATES[0]], STATES[None], np.zeros(3), STATES.tolist(), "classic"], ids=type
+)
+def test_what_is_no_array_of_states_is_refused(states):
+    for door in (lambda: solve_many(states, "classic"), lambda: count_worlds(states, [0])):
+        with pytest.raises(ValueError, match=r"^states: an array \(n,\) of `STATE`") as e:
+            door()
+        assert "\n" not in str(e.value)
+
+
+def test_scattered_and_read_only_states_are_the_same():
+    states = np.repeat(STATES, 6)
+    locked = states[:3].copy()
+    locked.setflags(write=False)
+    for same in (states[::2], states[2::-1], locked):
+        assert checked_states("states", same).flags.c_contiguous
+        assert (solve_many(same, "classic") == solve_many(states[:3], "classic")).all()
+        assert (count_worlds(same, [1, 2, 3]) == count_worlds(states[:3], [1, 2, 3])).all()
+
+
+@pytest.mark.parametrize("points", [float("nan"), 81.5, 82.0, "82", None, True, [82], np.array([82])], ids=repr)
+def test_thresholds_are_whole_numbers(points):
+    game = ending(random.Random(1), Rules.preset("classic"), "S", 8)
+    with pytest.raises(ValueError, match=r"^points=.*: a whole number is needed$"):
+        reaches(game, points)
+    assert reaches(game, 10**400) == reaches(game, 163) and reaches(game, -(10**400))
+    assert reaches(game, np.uint8(1)) == reaches(game, 1)
+
+
+@pytest.mark.parametrize("game", [None, "classic", STATES], ids=type)
+def test_what_is_no_game_is_refused(game):
+    for ask in (solve, solve_score, best_line, lambda g: reaches(g, 0)):
+        with pytest.raises(TypeError, match="a position is a Game, not"):
+            ask(game)
+
+
+@pytest.mark.parametrize("objective", [None, [], "Points", np.array(["points", "score"])], ids=repr)
+def test_objectives_are_checked(objective):
+    with pytest.raises(ValueError, match="is not one of 'points', 'score'"):
+        solve_many(STATES, "classic", objective)
+
+
+def test_a_table_in_long_use_gives_what_a_fresh_one_does():
+    """Also where its stamps begin again."""
+    rng = random.Random(21)
+    work, table = new_scratch()
+    for k in range(150 if JIT else 15):
+        rules, _, trump = random_table(rng)
+        game = ending(rng, rules, trump, rng.randint(4, 24 if JIT else 8))
+        if k % 10 == 0:
+            work[EPOCH] = (k << STAMP_BITS) + STAMP - 1
+        for objective in (POINTS_OBJECTIVE, SCORE_OBJECTIVE):
+            used, fresh = np.empty((2, 1, 32), np.int16)
+            for memory, values in (((work, table), used), (new_scratch(), fresh)):
+                solve_rows(game._states, 0, 1, rules.packed, objective, BELOW, ABOVE, False, *memory, values)
+            assert (used == fresh).all(), game.to_text()
+
+
 @pytest.mark.skipif(not JIT, reason="a full deal is for compiled kernels")
-def test_the_page_of_the_solver_runs():
+def test_the_page_of_the_solver_runs(monkeypatch, tmp_path, capsys):
     page = (Path(__file__).parent.parent / "docs" / "solver.md").read_text()
     names: dict = {}
-    exec(compile(re.findall(r"```python\n(.*?)```", page, re.S)[0], "solver.md", "exec"), names)
-    assert max(names["solve"](names["game"]).values()) >= 82 or not names["reaches"](names["game"], 82)
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    exec(compile("\n".join(blocks), "solver.md", "exec"), names)
+    assert names["reaches"](names["game"], 145) and not names["reaches"](names["game"], 146)
+    printed = capsys.readouterr().out
+    assert "{'9S': 145, 'QS': 142}" in page and "{'9S': 145, 'QS': 142}" in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert Game.parse(Path("position.txt").read_text()) == names["game"]

@@ -223,3 +223,15 @@ def test_states_that_are_over_or_damaged_are_refused():
     damaged["hands"][0, 1] = damaged["hands"][0, 0]
     with pytest.raises(ValueError, match=r"states\[0\] is damaged"):
         count_worlds(damaged, [0])
+
+
+@pytest.mark.parametrize(
+    "seats",
+    [[0], [0, 1, 2], [0, 4], [0, -1], [0, 10**6], [0.5, 1], [None, 1], ["a", "b"], 0, [[0, 1]], [2**70, 0], [[0], 1]],
+    ids=repr,
+)
+def test_a_seat_for_each_state_is_needed(seats):
+    states = np.concatenate([Game("classic", seed=k)._states for k in (1, 2)])
+    for door in (lambda: count_worlds(states, seats), lambda: deal_worlds(states, seats, "classic", 5)):
+        with pytest.raises(ValueError, match="2 states need as many seats 0..3, not "):
+            door()

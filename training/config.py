@@ -16,6 +16,10 @@ Rate = Annotated[float, Field(gt=0, le=1)]
 Widths = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
 
+#: What `Config.learn` may say, and the towers that learn then.
+LEARNS = {"both": ("play", "bid"), "play": ("play",), "bids": ("bid",)}
+
+
 class Config(BaseModel):
     """One training run.  Schedules run from `…` at the start to `final_…` at the end."""
 
@@ -30,6 +34,8 @@ class Config(BaseModel):
     device: Literal["cpu", "cuda"] = "cpu"
     #: a policy or checkpoint whose networks the run begins with (empty: untrained ones).
     start_from: str = ""
+    #: another one, whose networks for the calls it begins with instead.
+    start_bids_from: str = ""
 
     #: a preset of rules.
     rules: str = "classic"
@@ -40,10 +46,13 @@ class Config(BaseModel):
     unit: Annotated[float, Field(gt=0)] = 81
     clip_points: Annotated[float, Field(ge=0)] = 0
 
-    #: what learns: cards, calls or both.  The critic of what stands still learns all the same.
+    #: what learns: cards, calls or both.  What stands still plays its best action.
     learn: Literal["both", "play", "bids"] = "both"
-    #: who bids for the sides that are not opponents: the policy, or rule players from timid to bold.
+    #: who bids for the sides that are not opponents: the policy, or rule players from timid to bold, whose calls the
+    #: policy imitates where calls learn.
     bidders: Literal["own", "rules"] = "own"
+    #: who plays the cards: the policy, or Heuristic, a hundred times as fast, while calls alone are learned.
+    players: Literal["own", "rules"] = "own"
     #: shares of the deals in which one side bids by rule, or is a past team.
     rule_opponents: Share = 0
     past_opponents: Share = 0
@@ -99,6 +108,16 @@ class Config(BaseModel):
     #: deals of the final evaluation against each opponent.
     final_deals: Positive = 2000
 
+    @property
+    def learning(self) -> tuple[str, ...]:
+        """The towers that learn."""
+        return LEARNS[self.learn]
+
+    @property
+    def imitates(self) -> bool:
+        """Whether the bid tower learns from rule players' calls instead of its own."""
+        return self.bidders == "rules" and "bid" in self.learning
+
     @field_validator("rules")
     @classmethod
     def _known_rules(cls, name: str) -> str:
@@ -113,10 +132,10 @@ class Config(BaseModel):
                 raise ValueError(f"{name} = {getattr(self, name)} exceeds the {decisions} decisions an iteration")
         if self.rule_opponents + self.past_opponents > 1:
             raise ValueError("rule_opponents and past_opponents are shares of the same deals and exceed 1 together")
+        if self.players == "rules" and "play" in self.learning:
+            raise ValueError(f"learn = {self.learn!r} needs players = 'own': cards are learned from the policy's alone")
         if self.magnet and not self.average:
             raise ValueError(f"magnet = {self.magnet} draws to an average, and average = 0 keeps none")
-        if self.bidders == "rules" and self.learn != "play":
-            raise ValueError(f"learn = {self.learn!r} needs bidders = 'own': rule players' calls teach nothing")
         return self
 
     def to_toml(self) -> str:

@@ -1,7 +1,7 @@
 """`Learner`: policy, critic and optimizers; an iteration of learning is `update`."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,18 +79,19 @@ class Learner:
             for name in TOWERS
         }
 
-    def begin_from(self, policy: PolicyNet, critic: Critic | None) -> None:
-        """Take over weights of another run, of the same shapes.
+    def begin_from(self, policy: PolicyNet, critic: Critic | None, towers: Sequence[str] = TOWERS) -> None:
+        """Take over some towers of another run, of the same shapes.
 
         Raises:
             ValueError: other shapes.
         """
         try:
-            self.policy.load_state_dict(policy.state_dict())
-            if critic is not None:
-                self.critic.load_state_dict(critic.state_dict())
+            for name in towers:
+                getattr(self.policy, name).load_state_dict(getattr(policy, name).state_dict())
+                if critic is not None:
+                    getattr(self.critic, name).load_state_dict(getattr(critic, name).state_dict())
         except RuntimeError as error:
-            raise ValueError("start_from holds networks of other shapes than this configuration's.") from error
+            raise ValueError("The networks to start from have other shapes than this configuration's.") from error
         self.average.load_state_dict(self.policy.state_dict())
 
     def update(
@@ -125,8 +126,7 @@ class Learner:
         explained = ppo.explained_variance(batch.values, batch.targets)
         batch = Batch(*(getattr(batch, key).to(config.device) for key in Batch.__dataclass_fields__))
         advantages = ppo.standardise(batch.advantages, group)
-        learns = config.learn in ("both", {"play": "play", "bid": "bids"}[name])
-        anchor = self._anchor(name, batch) if config.magnet and learns else None
+        anchor = self._anchor(name, batch) if config.magnet else None
         size = config.minibatch if name == "play" else config.bid_minibatch
         pieces = max(1, min(smallest, smallest * group.size // size))
         seen: list[Tensor] = []
@@ -137,7 +137,7 @@ class Learner:
             lot = int(words(config.seed, iteration, epoch, TOWERS.index(name), group.rank, 108)[()] >> np.uint64(1))
             order = torch.randperm(len(batch.actions), generator=torch.Generator().manual_seed(lot))
             for chosen in order.to(config.device).tensor_split(pieces):
-                losses = self._step(name, batch, advantages, now.entropy, chosen, anchor, learns)
+                losses = self._step(name, batch, advantages, now.entropy, chosen, anchor)
                 seen.append(losses)
                 kl = float(losses[3])
                 if config.stop_kl and kl > config.stop_kl:
@@ -162,7 +162,6 @@ class Learner:
         entropy_weight: float,
         chosen: Tensor,
         anchor: Tensor | None,
-        learns: bool,
     ) -> Tensor:
         """One gradient step; the means over the group's minibatch of the first five of `LOSSES`."""
         config, tower = self.config, getattr(self.policy, name)
@@ -170,29 +169,26 @@ class Learner:
         bits = batch.bits.index_select(0, chosen).float()
         count = self.group.sums(len(chosen))[0] if self.group.size > 1 else float(len(chosen))
         value_error = (self.critic.values(name, bits) - batch.targets[chosen]).square().sum()
-        loss = 0.5 * value_error
-        sums = [torch.zeros(()), 0.5 * value_error, *torch.zeros(3)]
-        if learns:
-            logits, values = tower(bits[:, : len(tower.columns)])
-            log_probs = masked_log_softmax(logits, batch.mask[chosen])
-            log_prob = log_probs.gather(1, batch.actions[chosen, None]).squeeze(1)
+        logits, values = tower(bits[:, : len(tower.columns)])
+        log_probs = masked_log_softmax(logits, batch.mask[chosen])
+        log_prob = log_probs.gather(1, batch.actions[chosen, None]).squeeze(1)
+        spread = entropy(log_probs).sum()
+        own_error = (values - batch.targets[chosen]).square().sum()
+        if config.imitates and name == "bid":
+            policy_loss, entropy_weight = -log_prob.sum(), 0.0
+            moved = torch.zeros(2)
+        else:
             old = batch.log_probs[chosen]
             policy_loss = ppo.policy_loss(log_prob, old, advantages[chosen], config.clip).sum()
-            spread = entropy(log_probs).sum()
-            own_error = (values - batch.targets[chosen]).square().sum()
-            loss = loss + policy_loss - entropy_weight * spread + 0.5 * config.value_weight * own_error
-            if anchor is not None:
-                loss = loss + config.magnet * ppo.divergence(log_probs, anchor[chosen]).sum()
-            sums = [
-                policy_loss,
-                0.5 * value_error,
-                spread,
-                ppo.approximate_kl(log_prob, old).sum(),
-                ppo.clipped(log_prob, old, config.clip).sum(),
-            ]
+            kl, outside = ppo.approximate_kl(log_prob, old), ppo.clipped(log_prob, old, config.clip)
+            moved = torch.stack([kl.sum(), outside.sum()])
+        loss = policy_loss + 0.5 * value_error - entropy_weight * spread + 0.5 * config.value_weight * own_error
+        if anchor is not None:
+            loss = loss + config.magnet * ppo.divergence(log_probs, anchor[chosen]).sum()
         optimizer.zero_grad(set_to_none=True)
         (loss / count).backward()
-        means = torch.stack([value.detach().to(loss) for value in sums]) / count
+        sums = torch.stack([policy_loss, 0.5 * value_error, spread]).detach()
+        means = torch.cat([sums, moved.detach().to(sums)]) / count
         means = self._reduce(optimizer, means)
         # The networks share no weight: Adam makes the scale of each loss against the other irrelevant.
         for net in (tower, getattr(self.critic, name)):

@@ -13,7 +13,10 @@ from models.network import TOWERS, Critic, PolicyNet, Tower, tower_bits
 from training.advantage import seat_advantages
 from training.config import Config
 from training.draws import uniforms
-from training.teams import OWN, PAST, Teams
+from training.teams import OWN, PAST, RULES, Teams
+
+#: The action that is a tower's number 0.
+_FIRST = {"play": 0, "bid": N_CARDS}
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Batch:
     bits: Tensor  # (B, K + HIDDEN_SIZE) uint8; the first K are the policy's
     mask: Tensor  # (B, A) bool, over the tower's actions
     actions: Tensor  # (B,) int64, the tower's
-    log_probs: Tensor  # (B,) float32, of the policy that played
+    log_probs: Tensor  # (B,) float32, of the policy that played; of calls to imitate 0
     advantages: Tensor  # (B,) float32
     targets: Tensor  # (B,) float32, for the critic
     values: Tensor  # (B,) float32, of the critic before learning
@@ -50,6 +53,14 @@ class _Record:
     actions: list[Tensor] = field(default_factory=list)
     log_probs: list[Tensor] = field(default_factory=list)
     places: list[np.ndarray] = field(default_factory=list)  # t · N + n
+
+    def add(self, bits: Tensor, mask: Tensor, actions: Tensor, log_probs: Tensor, places: np.ndarray) -> None:
+        """Append the decisions of one step."""
+        self.bits.append(bits)
+        self.mask.append(mask)
+        self.actions.append(actions)
+        self.log_probs.append(log_probs)
+        self.places.append(places)
 
 
 class Rollout:
@@ -79,7 +90,7 @@ class Rollout:
     @torch.inference_mode()
     def collect(self, policy: PolicyNet, iteration: int, past: PolicyNet | None = None) -> Counts:
         """Play; the policy draws its actions, `past` those of past teams (the policy itself where there is none)."""
-        vector, teams = self.vector, self.teams
+        vector, teams, self._policy = self.vector, self.teams, policy
         self._records = {name: _Record() for name in TOWERS}
         all_rows = np.arange(vector.num_envs)
         calls = passes = deals = doubled = against = taken = levels = 0
@@ -89,26 +100,36 @@ class Rollout:
             playing = states["phase"] == PLAY
             kind = teams.kind[all_rows, seat & 1]
             opening = teams.is_opening(states)
-            own = {"play": playing & (kind != PAST), "bid": ~playing & (kind == OWN) & ~opening}
-            other = {"play": playing & (kind == PAST), "bid": ~playing & (kind == PAST) & ~opening}
+            by_rule = playing & (self.config.players == "rules")
+            own = {"play": playing & (kind != PAST) & ~by_rule, "bid": ~playing & (kind == OWN) & ~opening}
+            other = {"play": playing & (kind == PAST) & ~by_rule, "bid": ~playing & (kind == PAST) & ~opening}
+            ruled = ~playing & (kind == RULES) & ~opening
             lot = uniforms(self.config.seed, step, self._tables, 107)
             actions = np.zeros(vector.num_envs, np.int64)
             for name in TOWERS:
                 rows = np.flatnonzero(own[name])
                 if len(rows):
-                    self._act(policy, name, rows, lot, actions, self._records[name], t)
+                    self._act(policy, name, rows, lot, actions, t)
                 rows = np.flatnonzero(other[name])
                 if len(rows):
                     self._act(past or policy, name, rows, lot, actions)
-            rows = np.flatnonzero(~playing & (kind != OWN) & (kind != PAST) & ~opening)
+            rows = np.flatnonzero(ruled)
             if len(rows):
                 actions[rows] = teams.bids(states, rows, seat, vector.frames)
+                if self.config.imitates:
+                    self._record("bid", rows, t, torch.from_numpy(actions[rows] - N_CARDS))
+            rows = np.flatnonzero(by_rule)
+            if len(rows):
+                actions[rows] = teams.cards(states, rows, seat, vector.frames)
             rows = np.flatnonzero(opening)
             if len(rows):
                 actions[rows] = teams.opening_calls(rows, vector.episodes[rows], vector.action_mask)
             calls += int(own["bid"].sum())
             passes += int((actions[own["bid"]] == PASS).sum())
-            self.seat[t], self.own[t] = seat, own["play"] | own["bid"]
+            if self.config.imitates:
+                own["bid"] = ruled
+            self.seat[t] = seat
+            self.own[t] = np.logical_or.reduce([own[name] for name in self.config.learning])
             twice, taker, level = states["multiplier"] > 1, states["taker"].astype(np.intp), states["level"].copy()
             vector.step(actions)
             self.done[t] = vector.done
@@ -130,32 +151,34 @@ class Rollout:
         )  # fmt: skip
 
     def _act(
-        self,
-        policy: PolicyNet,
-        name: str,
-        rows: np.ndarray,
-        lot: np.ndarray,
-        actions: np.ndarray,
-        record: _Record | None = None,
-        t: int = 0,
+        self, policy: PolicyNet, name: str, rows: np.ndarray, lot: np.ndarray, actions: np.ndarray, t: int = -1
     ) -> None:
-        """Draw the actions of `rows` from one tower, and keep what learning needs where a record is given."""
-        vector = self.vector
+        """Choose the actions of `rows` by one tower; of the learner's, at step `t`, keep what learning needs."""
         tower: Tower = getattr(policy, name)
-        first = 0 if name == "play" else N_CARDS
-        hidden = vector.hidden[rows] if record else None
-        bits = tower_bits(vector.observations[rows], tower.columns.cpu().numpy(), hidden)
-        mask = torch.from_numpy(vector.action_mask[rows, first : first + tower.actions]).bool()
+        learns = name in self.config.learning
+        recorded = learns and t >= 0
+        bits, mask = self._seen(name, tower, rows, recorded)
         seen, legal = bits[:, : len(tower.columns)].to(self.device), mask.to(self.device)
         log_probs = tower.log_probs(seen, legal).cpu()
-        chosen = draw_at(log_probs, torch.from_numpy(lot[rows]))
-        actions[rows] = chosen.numpy() + first
-        if record:
-            record.bits.append(bits)
-            record.mask.append(mask)
-            record.actions.append(chosen)
-            record.log_probs.append(log_probs.gather(1, chosen[:, None]).squeeze(1))
-            record.places.append(t * vector.num_envs + rows)
+        chosen = draw_at(log_probs, torch.from_numpy(lot[rows])) if learns else log_probs.argmax(1)
+        actions[rows] = chosen.numpy() + _FIRST[name]
+        if recorded:
+            self._records[name].add(
+                bits, mask, chosen, log_probs.gather(1, chosen[:, None]).squeeze(1), t * len(self._tables) + rows
+            )
+
+    def _record(self, name: str, rows: np.ndarray, t: int, chosen: Tensor) -> None:
+        """Keep the tower's actions `chosen`, which others took at `rows`, for the policy to imitate."""
+        bits, mask = self._seen(name, getattr(self._policy, name), rows, True)
+        self._records[name].add(bits, mask, chosen, torch.zeros(len(rows)), t * len(self._tables) + rows)
+
+    def _seen(self, name: str, tower: Tower, rows: np.ndarray, hidden: bool) -> tuple[Tensor, Tensor]:
+        """What a tower reads at `rows`, the hidden hands behind it where asked, and which of its actions are legal."""
+        vector, first = self.vector, _FIRST[name]
+        bits = tower_bits(
+            vector.observations[rows], tower.columns.cpu().numpy(), vector.hidden[rows] if hidden else None
+        )
+        return bits, torch.from_numpy(vector.action_mask[rows, first : first + tower.actions]).bool()
 
     @torch.inference_mode()
     def batches(self, critic: Critic) -> dict[str, Batch]:

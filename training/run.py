@@ -4,6 +4,7 @@ config.toml             every field, as it was played
 commit.txt              the commit of the code, with `+` after it where files had changed
 .lock                   held by the process that trains here
 log.csv, events.…       one row an iteration; the same for TensorBoard
+curves.png              the log as curves, drawn anew at each evaluation
 checkpoint.safetensors  everything needed to go on, replaced as training goes
 policy.safetensors      the policy to use (the slow average where there is one) and the critic, at the end
 result.json             the final evaluation
@@ -38,12 +39,15 @@ try:
 except ImportError:  # not on Windows: there a run is not guarded
     fcntl = None  # type: ignore[assignment]
 
+LOG = "log.csv"
+CURVES = "curves.png"
 CHECKPOINT = "checkpoint.safetensors"
 POLICY = "policy.safetensors"
 COLUMNS = (
     *("iteration", "decisions", "deals", "seconds", "decisions_per_second", "rollout_share"),
     *(f"{tower}_{key}" for tower in TOWERS for key in ("learning_rate", *LOSSES)),
-    *("passes", "doubled", "taken", "level", "heuristic", "heuristic_interval"),
+    *("passes", "doubled", "taken", "level"),
+    *("heuristic", "heuristic_interval", "contracts", "made", "all_pass"),
 )
 
 
@@ -190,7 +194,7 @@ class Log:
     """One row an iteration, to log.csv and to TensorBoard; rows after `start` are forgotten."""
 
     def __init__(self, path: Path, start: int) -> None:
-        self._file = path / "log.csv"
+        self._file = path / LOG
         kept = _rows(self._file.read_bytes(), start) if start and self._file.exists() else []
         self._new = not kept
         if kept:

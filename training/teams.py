@@ -94,6 +94,12 @@ class Teams:
                 actions[chosen] = framed_actions(bidder.act(states[where], seats[where]), frames[where])
         return actions
 
+    def cards(
+        self, states: NDArray, rows: NDArray[np.integer], seats: NDArray[np.integer], frames: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """(len(rows),) Heuristic's cards at the tables `rows`, in the tables' frames."""
+        return framed_actions(self._bidders[1].act(states[rows], seats[rows]), frames[rows])
+
     def is_opening(self, states: NDArray) -> NDArray[np.bool_]:
         """(N,) bool, the first call of an auction that opens at random is due."""
         return self.opens & (states["phase"] == AUCTION) & (states["n_calls"] == 0)

@@ -21,6 +21,7 @@ from belote_env.envs import SelfPlayVector
 from belote_env.players import Heuristic, Player, Split
 from belote_env.rules import Rules, as_rules
 from models import checkpoint as checkpoints
+from models.network import TOWERS
 from models.player import NetPlayer
 from training import run as runs
 from training.command import Parser, refuse, sentence
@@ -29,6 +30,7 @@ from training.evaluate import EVALUATION_SEED, measure, show
 from training.group import Group
 from training.learner import Diverged, Learner, schedule
 from training.past import PastTeams
+from training.plots import plot_run
 from training.progress import Progress
 from training.rollout import Rollout
 
@@ -117,9 +119,11 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
             f"{counters['decisions']:,} decisions, {counters['seconds']:.0f} s."
         )
         begun -= counters["seconds"]
-    elif config.start_from:
-        given = checkpoints.load(config.start_from, config.rules)
-        learner.begin_from(given.policy(), given.critic() if "critic" in given.architecture else None)
+    else:
+        for source, towers in ((config.start_from, TOWERS), (config.start_bids_from, ("bid",))):
+            if source:
+                given = checkpoints.load(source, config.rules)
+                learner.begin_from(given.policy(), given.critic() if "critic" in given.architecture else None, towers)
 
     def save() -> None:
         vectors = group.gathered(vector.snapshot())
@@ -166,8 +170,7 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
                 **{f"{name}_learning_rate": now[name].learning_rate for name in now},
                 **losses,
                 **{key: getattr(counts, key) for key in ("passes", "doubled", "taken", "level")},
-                "heuristic": None,
-                "heuristic_interval": None,
+                **dict.fromkeys(("heuristic", "heuristic_interval", "contracts", "made", "all_pass")),
             }
             if group.leads and config.evaluate_every and counters["iteration"] % config.evaluate_every == 0:
                 match = play_match(
@@ -178,12 +181,20 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
                     seed=EVALUATION_SEED - 1,
                     progress=False,
                 )
-                row |= {"heuristic": match.mean, "heuristic_interval": match.interval}
+                row |= {
+                    "heuristic": match.mean,
+                    "heuristic_interval": match.interval,
+                    "contracts": match.a.contracts / match.deals,
+                    "made": match.a.made_rate,
+                    "all_pass": match.all_pass / match.deals,
+                }
             # The leader's clock knows everything: compiling, evaluating and saving too.
             (counters["seconds"],) = group.sums(time.monotonic() - begun if group.leads else 0.0)
             row["seconds"] = counters["seconds"]
             if log:
                 log.write(counters["iteration"], row)
+                if row["heuristic"] is not None:
+                    plot_run(path / runs.LOG, path / runs.CURVES, config.name)
             progress.show(counters["iteration"], row)
 
             stop = group.agreed(interrupt.wished) or counters["iteration"] == stop_after
@@ -206,9 +217,11 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
 
 
 def candidate(config: Config, learner: Learner) -> Player:
-    """What a run makes, at the table: greedy, with Heuristic's calls where rule players bid in training."""
-    player = NetPlayer(learner.average if config.average else learner.policy)
-    return player if config.bidders == "own" else Split(Heuristic(), player)
+    """What a run makes, at the table: greedy, with Heuristic for the calls or cards that rule players made in it."""
+    player: Player = NetPlayer(learner.average if config.average else learner.policy)
+    if config.players == "rules":
+        return Split(player, Heuristic())
+    return player if config.bidders == "own" or config.imitates else Split(Heuristic(), player)
 
 
 def _finish(

@@ -13,8 +13,8 @@ from belote_env.notation import position_text
 from belote_env.players import Player
 from belote_env.players.answers import answer_numbers, illegal_answer
 from belote_env.rules import Rules
-from belote_env.rulings import whole_number
-from belote_env.state import DEAL_OVER, STATE, first_unsound, new_states
+from belote_env.rulings import checked_states, whole_number
+from belote_env.state import DEAL_OVER, STATE, new_states
 
 #: The state numbers deals with 32 bits.
 MOST_PAIRS = 2**31 - 1
@@ -49,8 +49,8 @@ class Deals:
     """Where the deals of a match come from: a seed, or given states; `copies` rows start each of them.
 
     Raises:
-        ValueError: an argument out of range; fewer than two deals, too few for an interval; a state that is damaged or
-            over.
+        ValueError: an argument out of range; fewer than two deals, too few for an interval; a state that is damaged,
+            of another game, or over.
     """
 
     def __init__(self, rules: Rules, deals: int | NDArray[Any], seed: int, episode: str, copies: int) -> None:
@@ -60,12 +60,10 @@ class Deals:
         self.states: NDArray[Any] | None = None
         self.seed: int | None = None
         if isinstance(deals, np.ndarray) and deals.dtype == STATE:
-            self.states, self.n = deals, len(deals)
-            if deals.ndim != 1 or not 2 <= self.n <= MOST_PAIRS:
+            if deals.ndim != 1 or not 2 <= len(deals) <= MOST_PAIRS:
                 raise ValueError(f"2 to {MOST_PAIRS} states in a row are needed, not an array of shape {deals.shape}")
-            broken = first_unsound(deals)
-            if broken >= 0:
-                raise ValueError(f"deals[{broken}] is damaged: its fields contradict each other")
+            deals = checked_states("deals", deals, rules)
+            self.states, self.n = deals, len(deals)
             over = np.flatnonzero(deals["phase"] >= DEAL_OVER)
             if over.size:
                 text = position_text(deals, int(over[0]), rules)

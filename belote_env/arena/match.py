@@ -57,9 +57,9 @@ def play_match(
     arena = _Arena(source, players, regret)
     with Progress(console=Console(stderr=True), transient=True, disable=not progress) as bar:
         task = bar.add_task(f"{players[0].name} – {players[1].name}", total=len(source))
+        arena.show = lambda pairs: bar.update(task, completed=pairs)
         for first in range(0, len(source), pairs_at_once):
             arena.play(first, min(pairs_at_once, len(source) - first))
-            bar.update(task, completed=min(first + pairs_at_once, len(source)))
     return arena.result()
 
 
@@ -74,6 +74,7 @@ class _Arena:
         self.dealt = np.zeros(len(source), np.int64)  # deals, both halves
         self.won = np.zeros(len(source), np.int64)  # matches a won less those b won
         self.all_pass = self.unfinished = 0
+        self.show: Callable[[float], None] = lambda pairs: None
 
     def play(self, first: int, count: int) -> None:
         """Play pairs first .. first + count - 1 to their ends."""
@@ -94,6 +95,9 @@ class _Arena:
                 goes_on &= ~stopped
                 deal_rows(states, ended[goes_on], self.rules.packed)
                 open_rows = np.concatenate([open_rows[~over], ended[goes_on]])
+            # a deal under way counts by its cards; how long a match will be nobody knows
+            part = 0.0 if self.source.episode == MATCH else float(states["n_cards"][open_rows].sum()) / 32
+            self.show(first + count - (len(open_rows) - part) / 2)
 
     def _move(self, who: int, states: NDArray[Any], rows: NDArray[np.int64], first: int) -> None:
         if not len(rows):

@@ -20,6 +20,7 @@ from belote_env.arena.deals import Deals, ask, play
 from belote_env.engine import legal_actions
 from belote_env.players import Player, as_player
 from belote_env.rules import Rules, as_rules
+from belote_env.rulings import shown, whole_number
 from belote_env.solver import solve_many
 from belote_env.state import DEAL_OVER, PLAY, new_states
 
@@ -60,6 +61,10 @@ class Regret:
     points: NDArray[np.int64]
     cards: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        mean, interval = self.a_card()
+        return f"<Regret {self.name}: {mean:.2f} ± {interval:.2f} points a card, {len(self.cards)} units>"
+
     def a_card(self, role: str | None = None, trick: int | None = None) -> tuple[float, float]:
         """`(mean, interval)` of the points a card gives away; intervals are over pairs or deals, at 95 %.
 
@@ -70,10 +75,10 @@ class Regret:
         Raises:
             ValueError: no such role or trick.
         """
-        if role not in (None, *ROLES):
-            raise ValueError(f"role={role!r} is not one of {', '.join(map(repr, ROLES))}")
-        if trick is not None and trick not in range(1, N_TRICKS + 1):
-            raise ValueError(f"trick={trick!r}: 1 to {N_TRICKS} is needed")
+        if role is not None and (not isinstance(role, str) or role not in ROLES):
+            raise ValueError(f"role={shown(role)} is not one of {', '.join(map(repr, ROLES))}")
+        if trick is not None:
+            trick = whole_number("trick", trick, 1, N_TRICKS)
         rows = slice(None) if role is None else slice(ROLES.index(role), ROLES.index(role) + 1)
         columns = slice(None) if trick is None else slice(trick - 1, trick)
         return ratio(*(found[:, rows, columns].sum((1, 2)) for found in (self.points, self.cards)))
@@ -126,7 +131,8 @@ def regret(
                 play(one, states, rows, table, actions)
                 meter.add(before, actions, first + rows)
                 rows = rows[states["phase"][rows] < DEAL_OVER]
-            bar.update(task, completed=first + len(states))
+                under_way = len(rows) - float(states["n_cards"][rows].sum()) / 32
+                bar.update(task, completed=first + len(states) - under_way)
     return meter.result(one.name)
 
 

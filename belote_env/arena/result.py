@@ -107,5 +107,9 @@ class MatchResult:
         both = (self.a, self.b)
         table.add_row("contracts", *(f"{t.contracts:,} ({t.contracts / self.deals:.1%})" for t in both))
         table.add_row("made", *(f"{t.made_rate:.1%}" for t in both))
-        table.add_row("CPU a decision", *(f"{t.cpu_us:.2f} µs" for t in both))
+        table.add_row("CPU a decision", *(_duration(t.cpu_us) for t in both))
         return table
+
+
+def _duration(us: float) -> str:
+    return f"{us / 1000:.2f} ms" if us >= 1000 else f"{us:.2f} µs"

@@ -254,7 +254,7 @@ def check_file(option: str, path: Path | None) -> None:
     new = not path.exists()
     try:
         path.open("ab").close()
+        if new:
+            path.resolve().unlink()  # not the link that led there
     except OSError as error:
         raise ValueError(f"{option} {path}: cannot be written: {error.strerror}") from None
-    if new:
-        path.unlink()

@@ -7,6 +7,7 @@ from belote_env.players.heuristic import Heuristic, Parameters
 from belote_env.players.player import CallablePlayer, Player
 from belote_env.players.random import Random
 from belote_env.players.split import Split
+from belote_env.rulings import shown
 
 if TYPE_CHECKING:
     from belote_env.players.careless import Careless
@@ -76,14 +77,20 @@ PLAYERS: dict[str, Callable[[], Player]] = {
 
 
 def make_player(name: str) -> Player:
-    """A new player by name.
+    """A new player by name: one of `PLAYERS`, a released policy, or the path of an ONNX file.
 
     Raises:
-        ValueError: not one of `PLAYERS`.
+        ValueError: neither, or a file that holds no policy.
+        ImportError: a policy without ONNX Runtime.
     """
-    if name not in PLAYERS:
-        raise ValueError(f"{name!r} is not a player; there are {', '.join(PLAYERS)}")
-    return PLAYERS[name]()
+    if isinstance(name, str) and name in PLAYERS:
+        return PLAYERS[name]()
+    from belote_env.players.policy import Policy, released_policies
+
+    released = released_policies()
+    if not isinstance(name, str) or (name not in released and not name.endswith(".onnx")):
+        raise ValueError(f"{shown(name)} is not a player; there are {', '.join([*PLAYERS, *released])}, and ONNX files")
+    return Policy(name)
 
 
 def as_player(player: "Player | str | Callable[..., int]") -> Player:
@@ -91,12 +98,14 @@ def as_player(player: "Player | str | Callable[..., int]") -> Player:
 
     Raises:
         ValueError: an unknown name.
-        TypeError: none of the three.
+        TypeError: none of the three, or a class.
     """
     if isinstance(player, Player):
         return player
     if isinstance(player, str):
         return make_player(player)
+    if isinstance(player, type):
+        raise TypeError(f"a player is needed, not the class {player.__name__}: {player.__name__}(…)")
     if callable(player):
         return CallablePlayer(player)
     raise TypeError(f"a player is a Player, a name or a function, not {type(player).__name__}")

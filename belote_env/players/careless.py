@@ -1,5 +1,6 @@
 """`Careless`: another player, who throws any card now and then."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 from belote_env.cards import cards_of
 from belote_env.engine import legal_actions
-from belote_env.players.heuristic import Heuristic
+from belote_env.players import as_player
 from belote_env.players.player import Actions, Player, States
 from belote_env.rules import Rules
 from belote_env.rulings import shown, whole_number
@@ -22,19 +23,22 @@ class Careless(Player):
 
     Args:
         share: of the cards, 0..1.
-        player: the other; Heuristic by default.
+        player: the other, as `as_player` takes it; Heuristic by default.
         seed: 0..2**64-1.
 
     Raises:
-        ValueError: a share or seed out of range.
+        ValueError: a share or seed out of range, or an unknown name.
+        TypeError: what is no player.
     """
 
-    def __init__(self, share: float, player: Player | None = None, seed: int = 0) -> None:
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+    def __init__(self, share: float, player: Player | str | Callable[..., int] = "heuristic", seed: int = 0) -> None:
+        number = isinstance(share, int | float | np.integer | np.floating) and not isinstance(share, bool)
+        if not number or not 0 <= share <= 1:
             raise ValueError(f"share={shown(share)}: a number from 0 to 1 is needed")
-        self.share, self.player = float(share), player or Heuristic()
+        self.share, self.player = float(share), as_player(player)
         self._seed = np.uint64(whole_number("seed", seed, 0, 2**64 - 1))
-        self.name = f"careless({self.share:g}, {self.player.name})"
+        other = "" if self.player.name == "heuristic" else f", {self.player.name}"
+        self.name = f"careless({self.share:g}{other})"
 
     def start(self, rules: Rules | str) -> None:
         super().start(rules)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from belote_env.game import Game
 from belote_env.notation import position_text
 from belote_env.observation import observe_batch
 from belote_env.rules import Rules, as_rules
@@ -47,6 +48,18 @@ class Player(ABC):
             states: (n,) of `state.STATE`, to be read only; none is over.
             seats: (n,) the seat to act in each.
         """
+
+    def choose(self, game: Game) -> str:
+        """What the seat to act does in a game, as `Game.play` takes it; the player sits down at its rules.
+
+        Raises:
+            ValueError: the deal is over, or an answer that is no action.
+        """
+        if game.turn is None:
+            raise ValueError(f"the deal is over, nobody is to act; position: {game.to_text()}")
+        if self.rules != game.rules:
+            self.start(game.rules)
+        return game.names(self.act(game.state, np.array([game.turn])).tolist())[0]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belote_env.engine import legal_actions
+from belote_env.players import PLAYERS, as_player
 from belote_env.players.beliefs import likely_worlds
 from belote_env.players.heuristic import Heuristic
 from belote_env.players.player import Actions, Player, States
 from belote_env.players.playout import apply_rows, play_out
+from belote_env.players.policy import released_policies
 from belote_env.rules import Rules
 from belote_env.rulings import shown, whole_number
 from belote_env.solver import NO_VALUE, solve_many
@@ -45,8 +47,8 @@ class Search(Player):
         worlds: weighed for each decision, each once where there are so few.  With `ms`, for each round.
         ms: rounds of worlds go on until a decision has taken so many milliseconds; what it does then depends on the
             machine too.
-        bidder: makes the calls: a player, "heuristic", or "playout": they are weighed like cards, by bidding and
-            playing every world to its end.
+        bidder: makes the calls: a player, its name or a function; or "playout": they are weighed like cards, by
+            bidding and playing every world to its end.
         threads: for the solver.
         mode: how a card is valued in a world: "playout", the deal's score when Heuristic plays all seats from there,
             each by its own view; "solver", the score with open hands.
@@ -54,28 +56,34 @@ class Search(Player):
 
     Raises:
         ValueError: an argument out of range, or a mode or bidder that does not exist.
+        TypeError: a bidder that is no player.
     """
 
     def __init__(
         self,
         worlds: int = 20,
         ms: float | None = None,
-        bidder: Player | str = "heuristic",
+        bidder: Player | str | Callable[..., int] = "heuristic",
         threads: int = 1,
         mode: str = "playout",
         seed: int = 0,
     ) -> None:
-        if mode not in MODES:
+        if not isinstance(mode, str) or mode not in MODES:
             raise ValueError(f"mode={shown(mode)} is not one of {', '.join(map(repr, MODES))}")
-        if not isinstance(bidder, Player) and bidder not in ("heuristic", "playout"):
-            raise ValueError(f"bidder={shown(bidder)}: a Player, 'heuristic' or 'playout' is needed")
-        if ms is not None and (isinstance(ms, bool) or not isinstance(ms, int | float) or not 0 < ms < 1e9):
+        if isinstance(bidder, str) and bidder not in ("playout", *PLAYERS, *released_policies()):
+            raise ValueError(f"bidder={shown(bidder)} is neither 'playout' nor one of {', '.join(PLAYERS)}")
+        number = isinstance(ms, int | float | np.integer | np.floating) and not isinstance(ms, bool)
+        if ms is not None and (not number or not 0 < ms < 1e9):
             raise ValueError(f"ms={shown(ms)}: a number of milliseconds above 0 is needed")
         self.worlds = whole_number("worlds", worlds, 1, 10_000)
         self.threads = whole_number("threads", threads, 1, 1024)
         self.seed = whole_number("seed", seed, 0, 2**64 - 1)
-        self.ms, self.mode, self.bidder = ms, mode, bidder
-        self.name = f"search({self.worlds if ms is None else f'{ms:g} ms'}{'' if mode == 'playout' else ', ' + mode})"
+        self.ms, self.mode = ms, mode
+        self.bidder = bidder if isinstance(bidder, str) and bidder == "playout" else as_player(bidder)
+        words = [str(self.worlds) if ms is None else f"{ms:g} ms", *[mode] * (mode != "playout")]
+        calls = self.bidder.name if isinstance(self.bidder, Player) else "playout"
+        words += [f"calls: {calls}"] * (calls != "heuristic")
+        self.name = f"search({', '.join(words)})"
         self._heuristic = Heuristic()
 
     def start(self, rules: Rules | str) -> None:

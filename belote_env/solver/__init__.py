@@ -16,9 +16,10 @@ from belote_env.cards import CARD_NAMES
 from belote_env.game import Game
 from belote_env.notation import position_text
 from belote_env.rules import Rules, as_rules
+from belote_env.rulings import checked_states, shown, whole_number
 from belote_env.solver.root import NO_VALUE, POINTS_OBJECTIVE, SCORE_OBJECTIVE, new_scratch, solve_rows
 from belote_env.solver.search import ABOVE, ALL, BELOW
-from belote_env.state import PHASE_NAMES, PLAY, first_unsound
+from belote_env.state import PHASE_NAMES, PLAY
 
 __all__ = ["NO_VALUE", "best_line", "reaches", "solve", "solve_many", "solve_score"]
 
@@ -62,12 +63,14 @@ def reaches(game: Game, points: int) -> bool:
         points: 163 and more ask for every trick.
 
     Raises:
-        ValueError: the position is not in play.
+        ValueError: the position is not in play, or points are no whole number.
     """
+    _checked(game)
+    if isinstance(points, bool) or not isinstance(points, int | np.integer):
+        raise ValueError(f"points={shown(points)}: a whole number is needed")
     if points <= 0:
-        _checked(game)
         return True
-    worth = min(points, ALL + 1)
+    worth = min(int(points), ALL + 1)
     values = _solved(game, POINTS_OBJECTIVE, worth - 1, worth, enough=True)
     return bool(values.max() >= worth)
 
@@ -96,28 +99,26 @@ def solve_many(
     """The value of every card in many positions.
 
     Args:
-        states: (n,) states in play.
+        states: (n,) states in play: `Game.state`, `SelfPlayVector.states`, worlds.
         rules: `Rules` or a preset's name.
         objective: "points" as `solve` has them, or "score" as `solve_score`.
-        threads: each with a table of its own; the GIL is released.  The result does not depend on it.
+        threads: 1..1024, each with a table of its own; the GIL is released.  The result does not depend on it.
 
     Returns:
         (n, 32) int16, `NO_VALUE` (-32768) where a card is not legal.
 
     Raises:
-        ValueError: a state that is not in play or is damaged, an unknown objective, or no thread.
+        ValueError: a state that is damaged, of another game or not in play, an unknown objective, or threads out of
+            range.
     """
     table = as_rules(rules)
-    if objective not in _OBJECTIVES:
-        raise ValueError(f"objective={objective!r} is not one of {', '.join(map(repr, _OBJECTIVES))}")
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1:
-        raise ValueError(f"threads={threads!r}: 1 or more is needed")
+    if not isinstance(objective, str) or objective not in _OBJECTIVES:
+        raise ValueError(f"objective={shown(objective)} is not one of {', '.join(map(repr, _OBJECTIVES))}")
+    threads = whole_number("threads", threads, 1, 1024)
+    states = checked_states("states", states, table)
     idle = np.flatnonzero(states["phase"] != PLAY)
     if idle.size:
         raise ValueError(_not_in_play(states, int(idle[0]), table))
-    broken = first_unsound(states)
-    if broken >= 0:
-        raise ValueError(f"states[{broken}] is damaged: its fields contradict each other")
     values = np.empty((len(states), 32), np.int16)
 
     def rows(begin: int) -> None:
@@ -130,7 +131,7 @@ def solve_many(
         for begin in range(0, len(states), _ROWS):
             rows(begin)
     else:
-        with ThreadPoolExecutor(int(threads)) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             list(pool.map(rows, range(0, len(states), _ROWS)))
     return values
 
@@ -163,6 +164,8 @@ def _named(values: NDArray[np.int16]) -> dict[str, int]:
 
 
 def _checked(game: Game) -> None:
+    if not isinstance(game, Game):
+        raise TypeError(f"a Game is needed, such as Game.parse gives, not {type(game).__name__}")
     if game.phase != "play":
         raise ValueError(_not_in_play(game._states, 0, game.rules))
 
