@@ -319,12 +319,32 @@ def test_learning_moves_towards_what_was_better(batches):
 
 
 @pytest.mark.parametrize(("learn", "still"), [("play", "bid"), ("bids", "play")])
-def test_what_does_not_learn_stands_still(batches, learn, still):
-    before, learner, _ = updated(batches, learn=learn)
+def test_what_does_not_learn_stands_still(learn, still):
+    config = learning(learn=learn)
+    before, learner, _ = updated(batches_for(config, Learner(config, Rules.preset(config.rules))), learn=learn)
     (moving,) = set(TOWERS) - {still}
     assert same(tower_of(before["policy"], still), tower_of(snapshot(learner.policy), still))
     assert not same(tower_of(before["policy"], moving), tower_of(snapshot(learner.policy), moving))
     assert not same(tower_of(before["critic"], moving), tower_of(snapshot(learner.critic), moving))
+
+
+def test_calls_of_rule_players_are_imitated():
+    config = learning(bidders="rules", learn="bids", rules="contree")
+    learner = Learner(config, Rules.preset(config.rules))
+    found = batches_for(config, learner)
+    assert set(found) == {"bid"} and len(found["bid"].actions) > 20
+    batch, tower = found["bid"], learner.policy.bid
+
+    def likelihood():
+        with torch.inference_mode():
+            log_probs = tower.log_probs(batch.bits[:, : len(tower.columns)], batch.mask)
+            return float(log_probs.gather(1, batch.actions[:, None]).mean())
+
+    before = likelihood()
+    assert batch.mask.gather(1, batch.actions[:, None]).all()
+    for iteration in range(5):
+        learner.update(found, schedule(config, 0), iteration)
+    assert likelihood() > before + 0.1
 
 
 def test_a_tower_without_decisions_does_not_change(batches):
@@ -383,12 +403,16 @@ def test_a_learner_begins_from_weights_of_the_same_shapes():
     assert same(snapshot(learner.policy), snapshot(other.policy))
     assert same(snapshot(learner.critic), snapshot(other.critic))
     assert same(snapshot(learner.average), snapshot(other.policy))
-    before = snapshot(learner.critic)
-    learner.begin_from(other.policy, None)
-    assert same(before, snapshot(learner.critic))
+    third = Learner(TINY, rules)
+    before = snapshot(third.critic)
+    third.begin_from(other.policy, None, ["bid"])
+    assert same(before, snapshot(third.critic))
+    assert same(tower_of(snapshot(third.policy), "bid"), tower_of(snapshot(other.policy), "bid"))
+    assert not same(tower_of(snapshot(third.policy), "play"), tower_of(snapshot(other.policy), "play"))
+    assert same(snapshot(third.average), snapshot(third.policy))
     for wider in (learning(hidden=(17,)), learning(bid_hidden=(16, 16)), learning(critic_hidden=(8,))):
         wide = Learner(wider, rules)
-        with pytest.raises(ValueError, match="networks of other shapes"):
+        with pytest.raises(ValueError, match="other shapes than this"):
             learner.begin_from(wide.policy, wide.critic)
 
 
