@@ -1,5 +1,6 @@
 """Masks, which PettingZoo's `api_test` never looks at: whose they are, what they hold, and when they are empty."""
 
+import itertools
 import random
 
 import numpy as np
@@ -8,6 +9,7 @@ from test_aec import AGENTS, TABLES, pick
 
 from belote_env import Game, Rules, belote_v0
 from belote_env.envs import SelfPlayVector
+from belote_env.frames import framed_actions, real_actions
 from belote_env.notation import position_text
 
 PLACES = ("observation", "info")
@@ -125,3 +127,23 @@ def test_vector_masks_are_never_empty(table, options):
         counts = vector.action_mask.sum(1)
         assert counts.min() >= (2 if "skip_forced" in options else 1)
         vector.step((rng.random(vector.action_mask.shape) * vector.action_mask).argmax(1))
+
+
+def test_actions_come_back_from_any_frame():
+    """`framed_actions` is the inverse of `real_actions`, in all 24 orders of the suits and for every action."""
+    orders = list(itertools.permutations(range(4)))
+    frames = np.array([sum(suit << (2 * slot) for slot, suit in enumerate(order)) for order in orders])
+    n = 113  # the largest action space
+    actions = np.arange(n)
+    for order, frame in zip(orders, frames, strict=True):
+        here = np.full(n, frame)
+        real = real_actions(actions, here)
+        assert sorted(real.tolist()) == actions.tolist()
+        np.testing.assert_array_equal(framed_actions(real, here), actions)
+        np.testing.assert_array_equal(real_actions(framed_actions(actions, here), here), actions)
+        assert real[:32].tolist() == [8 * order[slot] + rank for slot in range(4) for rank in range(8)]
+        assert real[32:35].tolist() == [32, 33, 34]
+        strains = [*order, 4, 5]
+        assert real[35:].tolist() == [35 + 6 * level + strain for level in range(13) for strain in strains]
+    pairs = framed_actions([9, 9], frames[[3, 17]])
+    assert pairs.tolist() == [int(framed_actions([9], frames[[k]])[0]) for k in (3, 17)]

@@ -12,27 +12,30 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 import safetensors.torch  # noqa: E402
+from test_players import is_legal, positions  # noqa: E402
 
 from belote_env.arena import play_match  # noqa: E402
-from belote_env.observation import LAYOUT_DIGEST, SIZE, varying_columns  # noqa: E402
+from belote_env.observation import HIDDEN_SIZE, LAYOUT_DIGEST, SIZE, varying_columns  # noqa: E402
 from belote_env.players import Random  # noqa: E402
 from belote_env.rules import Rules  # noqa: E402
+from belote_env.state import PLAY  # noqa: E402
 from models import checkpoint  # noqa: E402
-from models.network import PolicyNet, ValueNet, draw, entropy, masked_log_softmax  # noqa: E402
+from models.network import Critic, PolicyNet, Tower, draw, entropy, masked_log_softmax  # noqa: E402
 from models.player import NetPlayer  # noqa: E402
 
 CLASSIC = Rules.preset("classic")
+torch.set_num_threads(1)
 
 
 def small_policy(seed: int = 0) -> PolicyNet:
     torch.manual_seed(seed)
-    return PolicyNet(varying_columns(CLASSIC), (16,), CLASSIC.n_actions)
+    return PolicyNet.for_rules(CLASSIC, (16,), (8, 8))
 
 
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "policy.safetensors"
-    checkpoint.save(path, small_policy(), CLASSIC, ValueNet(20, (8,)), {"iteration": 3})
+    checkpoint.save(path, small_policy(), CLASSIC, Critic(20, 9, (8,)), {"iteration": 3})
     return path
 
 
@@ -66,14 +69,52 @@ def test_draw_follows_the_probabilities_and_never_an_illegal_action():
     assert abs(share[2] - 0.75) < 4 * (0.75 * 0.25 / 40_000) ** 0.5
 
 
-def test_policy_starts_close_to_uniform_and_reads_uint8():
+def test_towers_start_close_to_uniform_and_read_uint8():
     net = small_policy()
-    bits = torch.randint(0, 2, (64, len(net.columns)), dtype=torch.uint8)
-    mask = torch.rand(64, 41) < 0.3
-    mask[:, 32] = True
-    log_probs = net.log_probs(bits, mask)
-    assert torch.equal(log_probs, net.log_probs(bits.float(), mask))
-    np.testing.assert_allclose(entropy(log_probs).detach().numpy(), mask.sum(1).log().numpy(), atol=0.01)
+    assert net.actions == net.play.actions + net.bid.actions == 32 + 9
+    for tower in (net.play, net.bid):
+        bits = torch.randint(0, 2, (64, len(tower.columns)), dtype=torch.uint8)
+        mask = torch.rand(64, tower.actions) < 0.3
+        mask[:, 2] = True
+        log_probs = tower.log_probs(bits, mask)
+        assert torch.equal(log_probs, tower.log_probs(bits.float(), mask))
+        np.testing.assert_allclose(entropy(log_probs).detach().numpy(), mask.sum(1).log().numpy(), atol=0.02)
+
+
+def test_a_policy_reads_what_varies_and_answers_by_its_towers():
+    net = small_policy()
+    np.testing.assert_array_equal(net.play.columns, varying_columns(CLASSIC, "play"))
+    np.testing.assert_array_equal(net.bid.columns, varying_columns(CLASSIC, "bid"))
+    observations = torch.randint(0, 2, (40, SIZE), dtype=torch.uint8)
+    mask = torch.zeros(40, 41, dtype=torch.bool)
+    mask[:20, 3:9] = True  # cards
+    mask[20:, 32:36] = True  # calls
+    logits, values = net(observations, mask)
+    assert (logits[~mask] == -1e9).all()
+    for tower, rows, first in ((net.play, slice(0, 20), 0), (net.bid, slice(20, 40), 32)):
+        own, value = tower(observations[rows][:, tower.columns])
+        legal = mask[rows, first : first + tower.actions]
+        assert torch.equal(logits[rows, first : first + tower.actions][legal], own[legal])
+        assert torch.equal(values[rows], value)
+
+
+def test_a_critic_reads_the_hidden_hands_too():
+    net = small_policy()
+    critic = Critic.for_policy(net, (8,))
+    assert critic.inputs == {name: len(getattr(net, name).columns) + HIDDEN_SIZE for name in ("play", "bid")}
+    bits = torch.randint(0, 2, (5, critic.inputs["bid"]), dtype=torch.uint8)
+    assert critic.values("bid", bits).shape == (5,)
+    changed = bits.clone()
+    changed[:, -HIDDEN_SIZE:] ^= 1
+    assert (critic.values("bid", bits) != critic.values("bid", changed)).all()
+
+
+@pytest.mark.parametrize("kind", [PolicyNet, Critic])
+def test_shapes_are_known_without_building(kind):
+    net = small_policy() if kind is PolicyNet else Critic(20, 9, (8, 7))
+    assert kind.shapes(net.architecture()) == {key: tuple(value.shape) for key, value in net.state_dict().items()}
+    again = kind.from_architecture(json.loads(json.dumps(net.architecture())))
+    assert again.architecture() == net.architecture()
 
 
 def test_round_trip(saved):
@@ -83,7 +124,7 @@ def test_round_trip(saved):
     before, after = small_policy().state_dict(), loaded.policy().state_dict()
     assert before.keys() == after.keys()
     assert all(torch.equal(before[key], after[key]) for key in before)
-    assert loaded.critic().inputs == 20
+    assert loaded.critic().inputs == {"play": 20, "bid": 9}
     assert not loaded.policy().training
     # The digest leaves out target and direction: a policy plays to 500 as it does to 1,000.
     assert checkpoint.load_policy(saved, Rules.preset("classic", target=500)).actions == 41
@@ -97,8 +138,12 @@ def rewritten(path, change):
     safetensors.torch.save_file(safetensors.torch.load(path.read_bytes()), path, metadata)
 
 
-def architecture(policy):
-    return json.dumps({"policy": policy})
+def architecture(hidden=(16,), columns=5, **more):
+    """Metadata of a policy, and of whatever networks are given; towers that are None are left out."""
+    tower = {"columns": columns, "hidden": list(hidden), "actions": 32}
+    towers = {"play": tower, "bid": tower | {"actions": 9}} | more.pop("towers", {})
+    policy = {name: sizes for name, sizes in towers.items() if sizes is not None}
+    return json.dumps({"policy": policy} | more)
 
 
 def metadata_of(**fields):
@@ -121,16 +166,12 @@ def with_header(change):
 def with_weight(value):
     def spoil(path):
         tensors = safetensors.torch.load(path.read_bytes())
-        tensors["policy.layers.2.weight"][3, 4] = value
+        tensors["policy.bid.trunk.2.weight"][3, 4] = value
         with safetensors.safe_open(path, framework="pt") as file:
             metadata = file.metadata()
         safetensors.torch.save_file(tensors, path, metadata)
 
     return spoil
-
-
-def another_architecture(metadata):
-    metadata["architecture"] = json.dumps({"policy": {"columns": 5, "hidden": [16], "actions": 41}})
 
 
 REFUSED = {
@@ -172,29 +213,45 @@ REFUSED = {
     },
     "deep header": (with_header(lambda _: '{"a":' * 100_000), "is not a safetensors file"),
     "offsets of text": (
-        with_header(lambda h: json.dumps(h | {"policy.columns": {"data_offsets": [0, "x"]}})),
+        with_header(lambda h: json.dumps(h | {"policy.bid.columns": {"data_offsets": [0, "x"]}})),
         "is not a safetensors file",
     ),
     "unknown dtype": (
-        with_header(lambda h: json.dumps(h | {"policy.columns": h["policy.columns"] | {"dtype": "I63"}})),
+        with_header(lambda h: json.dumps(h | {"policy.bid.columns": h["policy.bid.columns"] | {"dtype": "I63"}})),
         "is damaged",
     ),
-    "vast layers": (
-        metadata_of(architecture=architecture({"columns": 5, "hidden": [300_000, 300_000], "actions": 41})),
-        "do not fit its architecture",
-    ),
-    "many layers": (
-        metadata_of(architecture=architecture({"columns": 5, "hidden": [1] * 100_000, "actions": 41})),
-        "do not fit its architecture",
-    ),
+    "another architecture": (metadata_of(architecture=architecture()), "do not fit its architecture"),
+    "vast layers": (metadata_of(architecture=architecture((300_000, 300_000))), "do not fit its architecture"),
+    "many layers": (metadata_of(architecture=architecture([1] * 100_000)), "do not fit its architecture"),
     "no policy": (metadata_of(architecture="{}"), "holds no policy"),
-    "a layer of -1": (
-        metadata_of(architecture=architecture({"columns": 5, "hidden": [-1], "actions": 41})),
-        "architecture that describes no network",
-    ),
-    "nan": (with_weight(float("nan")), r"policy\.layers\.2\.weight holds a weight that is not a finite number"),
+    **{
+        name: (metadata_of(architecture=text), "architecture that describes no network")
+        for name, text in {
+            "no tower for calls": architecture(towers={"bid": None}),
+            "no towers": architecture(towers={"bid": None, "play": None}),
+            "a tower too many": architecture(towers={"talk": {"columns": 5, "hidden": [16], "actions": 3}}),
+            "a tower that is a list": architecture(towers={"bid": [5, 16, 9]}),
+            "the architecture before there were towers": json.dumps(
+                {"policy": {"columns": 5, "hidden": [16], "actions": 41}}
+            ),
+            "a layer of -1": architecture([-1]),
+            "a layer of 1.5": architecture([1.5]),
+            "a layer of true": architecture([True]),
+            "no layers": architecture([]),
+            "layers of text": architecture(towers={"bid": {"columns": 5, "hidden": "16", "actions": 9}}),
+            "no columns": architecture(columns=0),
+            "no count of actions": architecture(towers={"bid": {"columns": 5, "hidden": [16]}}),
+            "more columns than can be counted": architecture(columns=2**31),
+            "a third network": architecture(oracle={}),
+            "a critic with one tower": architecture(critic={"play": {"inputs": 20, "hidden": [8]}}),
+            "a critic without inputs": architecture(critic={"play": {"hidden": [8]}, "bid": {"hidden": [8]}}),
+            "a critic with towers of different widths": architecture(
+                critic={"play": {"inputs": 20, "hidden": [8]}, "bid": {"inputs": 9, "hidden": [7]}}
+            ),
+        }.items()
+    },
+    "nan": (with_weight(float("nan")), r"policy\.bid\.trunk\.2\.weight holds a weight that is not a finite number"),
     "inf": (with_weight(float("inf")), "not a finite number"),
-    "another architecture": (lambda p: rewritten(p, another_architecture), "do not fit its architecture"),
 }
 
 
@@ -216,10 +273,54 @@ def test_every_truncation_is_refused(saved):
             checkpoint.load(saved)
 
 
-def test_columns_outside_the_observation_are_refused(tmp_path):
-    checkpoint.save(tmp_path / "p", PolicyNet(np.array([0, SIZE]), (4,), 41), CLASSIC)
-    with pytest.raises(ValueError, match="outside the observation"):
+def of_towers(cards=32, play_columns=(0, 1), bid_columns=(0, 1)):
+    return PolicyNet(Tower(np.array(play_columns), (4,), cards), Tower(np.array(bid_columns), (4,), 9))
+
+
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [
+        (of_towers(bid_columns=(0, SIZE)), f"reads columns outside the observation of {SIZE} bits"),
+        (of_towers(play_columns=(-1, 3)), "reads columns outside the observation"),
+        (of_towers(cards=31), "has a tower of 31 cards, not 32"),
+    ],
+)
+def test_a_policy_of_another_game_is_refused(tmp_path, policy, sentence):
+    checkpoint.save(tmp_path / "p", policy, CLASSIC)
+    with pytest.raises(ValueError, match=sentence):
         checkpoint.load_policy(tmp_path / "p", "classic")
+
+
+def test_columns_are_whole_numbers(saved):
+    tensors = safetensors.torch.load(saved.read_bytes())
+    tensors["policy.play.columns"] = tensors["policy.play.columns"].float()
+    with safetensors.safe_open(saved, framework="pt") as file:
+        metadata = file.metadata()
+    safetensors.torch.save_file(tensors, saved, metadata)
+    with pytest.raises(ValueError, match="do not fit its architecture"):
+        checkpoint.load_policy(saved, "classic")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "hidden"), [((20, 10), (8,)), ((20, 9), (9,)), ((20, 9), (8, 8)), ((20, 9), (2**30,))]
+)
+def test_a_critic_that_does_not_fit_is_refused(saved, inputs, hidden):
+    def other(metadata):
+        towers = {name: {"inputs": n, "hidden": list(hidden)} for name, n in zip(("play", "bid"), inputs, strict=True)}
+        metadata["architecture"] = json.dumps(json.loads(metadata["architecture"]) | {"critic": towers})
+
+    rewritten(saved, other)
+    loaded = checkpoint.load(saved, "classic")
+    with pytest.raises(ValueError, match="the tensors of its critic do not fit"):
+        loaded.critic()
+    if len(hidden) == 1:
+        assert loaded.policy().actions == 41  # what plays is whole
+
+
+def test_a_file_without_a_critic_says_so(tmp_path):
+    checkpoint.save(tmp_path / "p", small_policy(), CLASSIC)
+    with pytest.raises(ValueError, match="holds no critic"):
+        checkpoint.load(tmp_path / "p").critic()
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace"])
@@ -262,3 +363,15 @@ def test_a_greedy_player_against_itself_is_exactly_even(saved):
 def test_a_net_player_refuses_other_rules_at_the_table(saved):
     with pytest.raises(ValueError, match="was made for rules 'classic'"):
         play_match(NetPlayer(saved), Random(0), Rules.preset("classic", tie="made"), deals=2)
+
+
+def test_a_net_player_answers_calls_and_cards_in_one_batch():
+    """What it answers for a position does not depend on the others, nor a suit's name."""
+    player = NetPlayer(small_policy())
+    player.start("classic")
+    states, seats = positions(CLASSIC, 120)
+    together = player.act(states, seats)
+    assert 0 < (states["phase"] == PLAY).sum() < 120
+    one_by_one = [int(player.act(states[i : i + 1], seats[i : i + 1])[0]) for i in range(120)]
+    assert together.tolist() == one_by_one
+    assert all(is_legal(states, i, CLASSIC, int(action)) for i, action in enumerate(together))

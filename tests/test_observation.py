@@ -26,8 +26,19 @@ from twin import random_choice, start_both, trump_heavy
 from belote_env import Game, Rules
 from belote_env.cards import CARD_NAMES, parse_card
 from belote_env.engine import apply, next_deal
+from belote_env.envs import SelfPlayVector
 from belote_env.notation import position_text, rules_text
-from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, LAYOUT, OFFSETS, SIZE, observe_batch, observe_hidden
+from belote_env.observation import (
+    HIDDEN_SIZE,
+    HIDDEN_WORDS,
+    LAYOUT,
+    OFFSETS,
+    SIZE,
+    field_bits,
+    observe_batch,
+    observe_hidden,
+    varying_columns,
+)
 
 LONG = bool(os.environ.get("BELOTE_ORACLE_LONG"))
 #: Decisions a table, those of them whose history is read back, and how many rules are drawn at random.
@@ -340,3 +351,51 @@ def test_the_layout_is_whole():
     fields = View(game, 0).observation(IDENTITY)
     assert [(name, len(bits)) for name, bits in fields.items()] == [(field.name, field.size) for field in LAYOUT]
     assert all(field.meaning for field in LAYOUT)
+
+
+def seen_by_the_seat_to_act(rules, canonical, number):
+    """Observations (n, SIZE) of positions that random play comes to, and whether a call or a card is due."""
+    vector, rng = SelfPlayVector(60, rules, seed=number, canonical=canonical), np.random.default_rng(number)
+    observations, bidding = [], []
+    for _ in range(90):
+        observations.append(vector.observations.copy())
+        bidding.append(vector.action_mask[:, 32:].any(1))
+        vector.step((rng.random(vector.action_mask.shape) * vector.action_mask).argmax(1))
+    return np.concatenate(observations), np.concatenate(bidding)
+
+
+@pytest.mark.parametrize("canonical", [False, True])
+@pytest.mark.parametrize("table", [*TABLES, *range(8)])
+def test_columns_that_are_dropped_tell_a_deciding_seat_nothing(table, canonical):
+    """No dropped bit differs between two decisions of a kind, but for what follows from the hand in the bidding."""
+    rules = random_rules(random.Random(f"columns {table}"))[0] if isinstance(table, int) else TABLES[table][0]
+    observations, bidding = seen_by_the_seat_to_act(rules, canonical, 3)
+    assert 250 < bidding.sum() < len(bidding) - 250
+    kept = {decision: varying_columns(rules, decision) for decision in ("any", "bid", "play")}
+    for decision, rows in (("any", slice(None)), ("bid", bidding), ("play", ~bidding)):
+        columns = kept[decision]
+        assert columns.dtype == np.int64 and (np.diff(columns) > 0).all()
+        assert set(columns) <= set(kept["any"])
+        differing = np.flatnonzero(np.ptp(observations[rows], axis=0))
+        lost = {field.name for column in set(differing) - set(columns) for field in LAYOUT if in_field(column, field)}
+        in_hand = {"possible_next", "possible_partner", "possible_previous", "voids"}
+        assert lost <= (in_hand if decision == "bid" else set())
+    # In the bidding a seat knows its hand and the turned card, and no more: of anyone a card may be all the others.
+    hand, voids = field_bits(observations, "hand")[bidding], field_bits(observations, "voids")[bidding]
+    ranks, suits = (field_bits(observations, name)[bidding] for name in ("turned_rank", "turned_suit"))
+    turned = (suits[:, :, None] & ranks[:, None, :]).reshape(-1, 32)
+    for k, place in enumerate(("next", "partner", "previous")):
+        possible = field_bits(observations, f"possible_{place}")[bidding]
+        np.testing.assert_array_equal(possible, 1 - (hand | turned))
+        full = (hand | turned).reshape(-1, 4, 8).all(2)
+        np.testing.assert_array_equal(voids[:, 4 * k : 4 * k + 4], full)
+
+
+def in_field(column, field):
+    return OFFSETS[field.name] <= column < OFFSETS[field.name] + field.size
+
+
+@pytest.mark.parametrize("decision", ["call", "", None, 1])
+def test_columns_of_another_decision_are_refused(decision):
+    with pytest.raises(ValueError, match="is not one of 'any', 'bid', 'play'"):
+        varying_columns(Rules(), decision)

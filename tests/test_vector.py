@@ -102,6 +102,31 @@ def test_size_and_threads_change_nothing(number):
     assert transcript(5, 1, num_envs=1, **{**law, "seed": 99}) != [line[:6] for line in seven[:1]]
 
 
+@pytest.mark.parametrize("number", [0, 5, 11])
+def test_a_share_of_a_batch_shows_its_tables(number):
+    law = {**LAWS[number], "rules": rules_for(number, LAWS[number]), "hidden": True, "seed": number}
+    whole = transcript(120, 9, num_envs=9, **law)
+    assert transcript(120, 4, num_envs=4, **law) + transcript(120, 5, num_envs=5, first_table=4, **law) == whole
+    share = SelfPlayVector(5, first_table=4, **law)
+    for _ in range(60):
+        share.step(choices(share))
+    assert transcript(120, 5, num_envs=5, first_table=4, **law)[2][60] == shown(share, 2)
+    kept, again = share.snapshot(), SelfPlayVector(5, first_table=4, **law)
+    again.restore(kept)
+    with pytest.raises(ValueError, match="snapshot is of another batch"):
+        SelfPlayVector(5, **law).restore(kept)
+    for vector in (share, again, pickle.loads(pickle.dumps(share))):
+        for _ in range(60):
+            vector.step(choices(vector))
+        assert [shown(vector, i) for i in range(5)] == [line[120] for line in whole[4:]]
+
+
+@pytest.mark.parametrize("first", [-1, 1.5, "1", 2**40, None])
+def test_a_first_table_is_a_number_of_a_table(first):
+    with pytest.raises((ValueError, TypeError), match="first_table"):
+        SelfPlayVector(1, first_table=first)
+
+
 def test_reset_repeats_the_seed():
     vector = SelfPlayVector(5, seed=3)
     first = [shown(vector, i) for i in range(5)]
@@ -338,7 +363,8 @@ def test_rewards_are_what_the_referee_counts(number):
             if game.phase != "over":
                 assert not vector.done[i]
                 continue
-            deals[i].append(game.deal_scores[0] - game.deal_scores[1])
+            us, them = game.trick_points if law["reward"] == "cards" else game.deal_scores
+            deals[i].append(us - them)
             assert vector.done[i] == (law["episode"] == "deal" or game.match_over() != "continue")
             if vector.done[i]:
                 won = {0: 1, 1: -1, "drawn": 0}[game.match_over()] if law["reward"] == "win" else sum(deals[i]) / 256

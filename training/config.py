@@ -1,5 +1,6 @@
 """`Config`: everything that decides a run, read from TOML, with `--field value` on the command line."""
 
+import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -213,5 +214,5 @@ def _value(text: str) -> Any:
 
 def _toml(value: Any) -> str:
     if isinstance(value, str):
-        return f'"{value}"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(list(value)) if isinstance(value, tuple) else str(value)

@@ -128,7 +128,7 @@ class Learner:
         advantages = ppo.standardise(batch.advantages, group)
         anchor = self._anchor(name, batch) if config.magnet else None
         size = config.minibatch if name == "play" else config.bid_minibatch
-        pieces = max(1, smallest * group.size // size)
+        pieces = max(1, min(smallest, smallest * group.size // size))
         seen: list[Tensor] = []
         kl = 0.0
         for epoch in range(config.epochs):

@@ -56,7 +56,7 @@ class PastTeams:
         """Take over what `tensors` gave.
 
         Raises:
-            ValueError: weights of other shapes.
+            ValueError: weights of other shapes, or a part of them.
         """
         kept: dict[int, dict[str, Tensor]] = {}
         own = self._net.state_dict()
@@ -66,4 +66,7 @@ class PastTeams:
                 if key not in own or own[key].shape != value.shape or not torch.isfinite(value).all():
                     raise ValueError("the weights of a past team do not fit")
                 kept.setdefault(int(number), {})[key] = value
-        self._kept = [kept[number] for number in sorted(kept)]
+        whole = {key for key, value in own.items() if value.is_floating_point()}
+        if sorted(kept) != list(range(len(kept))) or any(weights.keys() != whole for weights in kept.values()):
+            raise ValueError("the weights of a past team are not whole")
+        self._kept = [kept[number] for number in range(len(kept))]

@@ -142,7 +142,8 @@ class Rollout:
                 levels += int(level[played].sum())
                 mixed = played[teams.kind[played, 0] != teams.kind[played, 1]]
                 against += len(mixed)
-                taken += int((teams.kind[mixed, taker[mixed] & 1] == OWN).sum())
+                # Of two kinds the learner's is the lower number.
+                taken += int((teams.kind[mixed, taker[mixed] & 1] < teams.kind[mixed, ~taker[mixed] & 1]).sum())
                 teams.draw(ended, vector.episodes[ended])
         return Counts(
             int(self.own.sum()), deals, passes / max(calls, 1), doubled / max(deals, 1), taken / max(against, 1),

@@ -1,6 +1,7 @@
 """`Policy`: a policy in an ONNX file, played by ONNX Runtime without torch."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class Policy(Player):
 
     Args:
         name_or_path: the name of a released policy, or a file.
-        sample: draw from the policy instead.
+        sample: draw from the policy instead; its output must be logits then, not probabilities.
         seed: of the draws.
         threads: of ONNX Runtime.
 
@@ -75,7 +76,8 @@ class Policy(Player):
     def _read_shapes(self) -> None:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         shapes = [list(x.shape) for x in inputs]
-        fits = len(inputs) in (1, 2) and all(len(shape) == 2 for shape in shapes) and shapes[0][1] == SIZE
+        fits = len(inputs) in (1, 2) and shapes[0][1:] == [SIZE]
+        fits = fits and all(len(shape) == 2 and not isinstance(shape[0], int) for shape in shapes)
         if not fits or inputs[0].type != "tensor(float)":
             raise ValueError(f"{self._path} reads {shapes}, not float32 observations (n, {SIZE}) and at most a mask")
         actions = outputs[0].shape[-1] if len(outputs[0].shape) == 2 else None
@@ -97,9 +99,12 @@ class Policy(Player):
             return
         try:
             fields = {key: json.loads(metadata[key]) for key in ("layout", "rules_digests", "frame", "unit")}
-            self._digests = [str(digest) for digest in fields["rules_digests"]]
-            self.unit, self._canonical = float(fields["unit"]), fields["frame"] == "canonical"
-        except (KeyError, ValueError, TypeError) as error:
+            self._digests, self.unit = fields["rules_digests"], float(fields["unit"])
+            self._canonical = fields["frame"] == "canonical"
+            named = isinstance(self._digests, list) and all(isinstance(digest, str) for digest in self._digests)
+            if not (named and self._canonical and 0 <= self.unit < math.inf):
+                raise ValueError("a digest, a frame or a unit of another kind")
+        except (KeyError, ValueError, TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"{self._path} has metadata that do not say what it was made for") from error
         if fields["layout"] != LAYOUT_DIGEST:
             raise ValueError(
