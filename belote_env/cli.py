@@ -19,6 +19,7 @@ from belote_env.bench.report import Report, check_file
 from belote_env.game import Game
 from belote_env.notation import parse_positions, parse_rules, parse_value
 from belote_env.players import PLAYERS, make_player
+from belote_env.record import record
 from belote_env.rules import PRESETS, Rules
 from belote_env.rulings import shown
 from belote_env.sheet import rule_line, rule_sheet
@@ -255,6 +256,19 @@ def replay_match(
     """Step through a match with all hands open: Enter goes on, back, trick N, deal N, end."""
     text, _, _ = read_match(file)
     Replay(text).run(everything)
+
+
+@app.command("record")
+def record_deals(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the Parquet files go.")],
+    player: Annotated[str, typer.Option(help=f"At every seat: {', '.join(PLAYERS)}.")] = "medium",
+    rules: Annotated[str, typer.Option(help="A preset, with fields in brackets: 'coinche(target=500)'.")] = "classic",
+    deals: Annotated[int, typer.Option(help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the deals.")] = 0,
+) -> None:
+    """Record deals for learning, a row a decision (docs/record.md). The same command goes on where it stopped."""
+    shards = record(player, out, parse_rules(rules), deals, seed, progress=sys.stderr.isatty())
+    typer.echo(f"{out}: {deals:,} deals in {len(shards):,} files")
 
 
 def _line(name: str) -> str:

@@ -131,7 +131,9 @@ def _card_refusal(game: Game, card: int) -> str:
     duty = card_duty(game, card)
     assert duty is not None
     led, best, _ = (int(part) for part in trick_in_progress(game._states, 0))
-    table = f"{SUIT_WORDS[led]} were led" + (f" and {CARD_NAMES[best]} is winning" if duty is not FOLLOW else "")
+    table = f"{SUIT_WORDS[led].capitalize()} were led" + (
+        f" and {CARD_NAMES[best]} is winning" if duty is not FOLLOW else ""
+    )
     return f'{name} is refused: {duty.name}. {table}; you may play {legal}. Rules {duty.clause}: "{duty.words}"'
 
 
