@@ -17,7 +17,7 @@ from random_rules import random_rules
 
 from belote_env import Game, cli
 from belote_env.cards import CARD_NAMES, parse_card
-from belote_env.notation import parse_rules, rules_text
+from belote_env.notation import parse_positions, parse_rules, rules_text
 from belote_env.players import make_player
 from belote_env.table import Duty, Seating, card_duty, counted, read_match, refusal, write_match
 from belote_env.table import duty as duty_room
@@ -237,6 +237,15 @@ def test_a_kept_match_is_a_match_for_every_door(tmp_path):
         "hard",
         "random",
     ]
+
+
+def test_comments_are_no_positions():
+    lines = [Game("classic", seed=seed).to_text() for seed in (1, 2)]
+    plain, _ = parse_positions("\n".join(lines))
+    commented, _ = parse_positions(f"# two\n{lines[0]}\n  # the second\n{lines[1]}\n#")
+    assert commented.tobytes() == plain.tobytes()
+    with pytest.raises(ValueError, match="line 2: a position reads RULES"):
+        parse_positions("# one\nnonsense # two")
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------
