@@ -17,12 +17,14 @@ from belote_env.bench import suite
 from belote_env.bench.plot import check_plot, save_plot
 from belote_env.bench.report import Report, check_file
 from belote_env.game import Game
-from belote_env.notation import parse_positions, parse_value
+from belote_env.notation import parse_positions, parse_rules, parse_value
 from belote_env.players import PLAYERS, make_player
+from belote_env.record import record
 from belote_env.rules import PRESETS, Rules
 from belote_env.rulings import shown
 from belote_env.sheet import rule_line, rule_sheet
 from belote_env.solver import best_line, solve, solve_score
+from belote_env.table import Replay, Seating, Session, autosave_path, check_seating, read_match
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
@@ -200,6 +202,79 @@ def _contract_text(game: Game) -> str:
     called = {1: "", 2: ", coinche", 4: ", surcoinche"}[contract.multiplier]
     value = "" if contract.value is None else f"{contract.value} "
     return f"seat {contract.taker} plays {value}{contract.trump}{called}"
+
+
+@app.command("play")
+def play_at_table(
+    rules: Annotated[
+        str | None,
+        typer.Option(help="A preset, with fields in brackets: 'coinche(target=500)'.", show_default="classic"),
+    ] = None,
+    seat: Annotated[int | None, typer.Option(help="Yours, 0 to 3.", show_default="0")] = None,
+    players: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[,NAME,NAME]",
+            help=f"One for all, or next, partner, previous; of {', '.join(PLAYERS)}.",
+            show_default="medium",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of dealer and cards.", show_default="drawn")] = None,
+    episode: Annotated[str | None, typer.Option(help="match, or deal for a single deal.", show_default="match")] = None,
+    hints: Annotated[str, typer.Option(metavar="NAME", help="The player that `hint` asks.")] = "hard",
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Keep the match there; by default in one file for the last match."),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Go on with a match kept there, seats and players too.")
+    ] = None,
+) -> None:
+    """Sit down at a table: a command a line, `help` lists them. The match is kept after every turn."""
+    if resume is None:
+        if save is not None and save.exists():
+            raise ValueError(f"--save {save}: there is a file already; --resume {save} goes on with its match")
+        game, seating = Game(parse_rules(rules or "classic"), seed), Seating()
+    else:
+        for option, value in (("--rules", rules), ("--seed", seed)):
+            if value is not None:
+                raise ValueError(f"{option} has no use beside --resume: rules and cards are those of the match")
+        _, game, seating = read_match(resume)
+    names = seating.players if players is None else tuple(name.strip() for name in players.split(","))
+    seating = Seating(
+        seating.seat if seat is None else seat,
+        names * 3 if len(names) == 1 else names,  # type: ignore[arg-type]  # checked below
+        episode or seating.episode,
+    )
+    check_seating(seating)
+    path = save or resume or autosave_path()
+    if save is None and resume is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_file("--save", path)
+    Session(game, seating, hints, path).run()
+
+
+@app.command("replay")
+def replay_match(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A match or a position, as `belote play` keeps it.")],
+    everything: Annotated[bool, typer.Option("--all", help="Print every deal and stop.")] = False,
+) -> None:
+    """Step through a match with all hands open: Enter goes on, back, trick N, deal N, end."""
+    text, _, _ = read_match(file)
+    Replay(text).run(everything)
+
+
+@app.command("record")
+def record_deals(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the Parquet files go.")],
+    player: Annotated[str, typer.Option(help=f"At every seat: {', '.join(PLAYERS)}.")] = "medium",
+    rules: Annotated[str, typer.Option(help="A preset, with fields in brackets: 'coinche(target=500)'.")] = "classic",
+    deals: Annotated[int, typer.Option(help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the deals.")] = 0,
+) -> None:
+    """Record deals for learning, a row a decision (docs/record.md). The same command goes on where it stopped."""
+    shards = record(player, out, parse_rules(rules), deals, seed, progress=sys.stderr.isatty())
+    typer.echo(f"{out}: {deals:,} deals in {len(shards):,} files")
 
 
 def _line(name: str) -> str:

@@ -7,6 +7,7 @@ A position is one line: the rules, how the deal began, and what has been done si
 
 The second form starts at the first lead: the pack then lists eight cards a seat, from the seat after the dealer.
 A match is its positions at the end of each deal, a line each, the last one possibly in progress.
+In a text of several lines, one that begins with # is a comment.
 """
 
 import re
@@ -329,7 +330,9 @@ def contract_numbers(rules: Rules, value: str | int | None, strain: str, multipl
 
 
 def parse_positions(text: str) -> tuple[States, Rules]:
-    """`(states, rules)`: (n,) states to play on from, of a text with a position on each line; blank lines are skipped.
+    """`(states, rules)`: (n,) states to play on from, of a text with a position on each line.
+
+    Blank lines and comments are skipped.
 
     Raises:
         ValueError: fewer than two positions; or, with the number of its line, one that is malformed, over, or of other
@@ -337,7 +340,7 @@ def parse_positions(text: str) -> tuple[States, Rules]:
     """
     found, rules = [], None
     for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
+        if not _says_something(line):
             continue
         try:
             one, own = parse_position(line)
@@ -366,7 +369,7 @@ def parse_match(text: str) -> tuple[list[str], States, Rules]:
     """
     if not isinstance(text, str):
         raise ValueError(f"a match is a text, not {text!r}")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if _says_something(line)]
     if not lines:
         raise ValueError("the text of a match has at least one line")
     states, rules = parse_position(lines[0])
@@ -380,3 +383,8 @@ def parse_match(text: str) -> tuple[list[str], States, Rules]:
             raise ValueError(f"line {number} of the match must begin {start!r}, not {line!r}")
         states, rules = parse_position(line)
     return lines[:-1], states, rules
+
+
+def _says_something(line: str) -> bool:
+    """Neither blank nor a comment."""
+    return bool(line.strip()) and not line.lstrip().startswith("#")
