@@ -124,7 +124,7 @@ def _last_trick(view: View) -> str:
         return words("no trick yet", _LEFT, _LAST + 15, 15, fill=GREY)
     drawn = words("last", _LEFT, _LAST + 20, 15, fill=GREY) + words("trick", _LEFT, _LAST + 38, 15, fill=GREY)
     for k, (seat, card) in enumerate(trick.cards):
-        x = _LEFT + 48 + k * 43
+        x = _LEFT + 44 + k * 42
         drawn += face(card, x, _LAST + 2, 0.66, lit=seat == trick.winner)
         drawn += words(str(seat), x + 20, _LAST + 77, 14, fill=GREY, anchor="middle", bold=seat == trick.winner)
     return drawn

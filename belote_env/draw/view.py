@@ -55,7 +55,7 @@ class View:
             turned card only as long as it lies on the table, and once it is taken, `taken`.
         calls: `(seat, text)` in order.
         trick: on the table: the one being played, between tricks and after the deal the last one; None before.
-        last_trick: the complete one before `trick`, or None.
+        last_trick: the one before `trick` while that is being played, or None.
         leader: seat that leads or has led to the trick; None before the first lead and after the last card.
         rules, target: name and target of the rules.
         deal: number of the deal in the match, from 1.
@@ -127,7 +127,7 @@ def view_of(game: Game, seat: int | None = None, *, below: int | None = None, no
         contract=game.contract,
         calls=tuple((event.seat, event.name) for event in events if event.action >= N_CARDS),
         trick=tricks[-1] if tricks else None,
-        last_trick=tricks[-2] if len(tricks) > 1 else None,
+        last_trick=tricks[-2] if len(tricks) > 1 and not tricks[-1].complete else None,
         leader=int(state["leader"]) if game.phase == "play" else None,
         points=game.points,
         scores=game.scores,
