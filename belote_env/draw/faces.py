@@ -46,7 +46,7 @@ _EMBLEMS = {
 }
 
 _X, _LEFT, _RIGHT = CARD_W / 2, 23.5, 36.5
-_THREE, _FOUR = (19, 43, 67), (17, 34.3, 51.7, 69)
+_THREE, _FOUR = (19.0, 43.0, 67.0), (17.0, 34.3, 51.7, 69.0)
 #: Size and places of the pips of each rank; the lower half stands on its head.
 _PIPS: dict[str, tuple[float, list[tuple[float, float]]]] = {
     "7": (0.56, [(x, y) for x in (_LEFT, _RIGHT) for y in _THREE] + [(_X, 31)]),

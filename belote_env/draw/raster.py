@@ -4,6 +4,7 @@ import importlib.util
 import io
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +44,7 @@ def svg_to_png(svg: str, width: int = WIDTH) -> bytes:
         path = Path(folder, "font.otf")
         path.write_bytes(font.font_bytes)
         family = font.getname()[0]
-        fonts = {"skip_system_fonts": True, "font_files": [str(path)], "sans_serif_family": family}
+        fonts: dict[str, Any] = {"skip_system_fonts": True, "font_files": [str(path)], "sans_serif_family": family}
         return bytes(resvg_py.svg_to_bytes(svg_string=svg, width=width, **fonts))
 
 
