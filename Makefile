@@ -17,7 +17,7 @@ ORACLE := $(VENV)/.oracle
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test oracle bench lint wheel-test clean
+.PHONY: help setup train test oracle bench lint docs wheel-test clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,11 @@ lint: $(INSTALLED) ## ruff, mypy and the import contracts; changes nothing
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 
+docs: $(INSTALLED) ## build the documentation into site/, strictly; it fetches nothing from anywhere
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@! grep -rnoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^"> ]+' site --include='*.html' \
+		|| { echo "the site fetches from elsewhere"; exit 1; }
+
 wheel-test: $(INSTALLED) ## build the wheel, install it in a clean environment and play from there
 	@set -eu; here=$$(pwd); tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(PY) -m build --outdir "$$tmp/dist" .; \
@@ -52,7 +57,7 @@ wheel-test: $(INSTALLED) ## build the wheel, install it in a clean environment a
 	cd "$$tmp"; BELOTE_ENV_CACHE="$$tmp/cache" "$$tmp/venv/bin/python" -I "$$here/tests/wheel_check.py"
 
 clean: ## remove what builds and tests leave behind; .venv and runs stay
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 # An installation that was interrupted leaves $(UNFINISHED) behind; the next one then starts from an empty .venv.

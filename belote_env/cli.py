@@ -16,12 +16,13 @@ from belote_env.arena import MOST_PAIRS, play_match, regret_table
 from belote_env.bench import suite
 from belote_env.bench.plot import check_plot, save_plot
 from belote_env.bench.report import Report, check_file
+from belote_env.draw import check_raster, svg_to_png, table_svg, table_text
 from belote_env.game import Game
 from belote_env.notation import parse_positions, parse_rules, parse_value
 from belote_env.players import PLAYERS, make_player
 from belote_env.record import record
 from belote_env.rules import PRESETS, Rules
-from belote_env.rulings import shown
+from belote_env.rulings import shown, whole_number
 from belote_env.sheet import rule_line, rule_sheet
 from belote_env.solver import best_line, solve, solve_score
 from belote_env.table import Replay, Seating, Session, autosave_path, check_seating, read_match
@@ -162,6 +163,37 @@ def show_rules(
         console.print(Markdown(sheet))
     else:
         typer.echo(sheet, nl=False)
+
+
+@app.command("show")
+def show_position(
+    position: Annotated[str, typer.Argument(metavar="POSITION", help="A line as `Game.to_text` writes it, in quotes.")],
+    seat: Annotated[
+        int | None, typer.Option(metavar="N", help="Seen from seat 0 to 3.", show_default="the seat to act")
+    ] = None,
+    open_hands: Annotated[bool, typer.Option("--open", help="All four hands open.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it there: .svg, or .png with the extra [draw].")
+    ] = None,
+) -> None:
+    """Show the table of a position: as text, or as a picture in a file."""
+    if open_hands and seat is not None:
+        raise ValueError("--seat has no use beside --open: all hands are shown")
+    if out is not None and out.suffix.lower() not in (".svg", ".png"):
+        raise ValueError(f"--out {out}: the name of a picture ends in .svg or .png")
+    check_file("--out", out)
+    if out is not None and out.suffix.lower() == ".png":
+        check_raster(f"--out {out}")
+    game = Game.parse(position)
+    viewer = None if open_hands else (game.turn or 0) if seat is None else whole_number("--seat", seat, 0, 3)
+    if out is None:
+        typer.echo(table_text(game, viewer))
+        return
+    svg = table_svg(game, viewer)
+    if out.suffix.lower() == ".png":
+        out.write_bytes(svg_to_png(svg))
+    else:
+        out.write_text(svg, encoding="utf-8", newline="\n")
 
 
 @app.command("solve")

@@ -107,7 +107,7 @@ def test_the_contract_with_pettingzoo():
     env = belote_v0.env()
     assert not isinstance(env, BaseWrapper)
     assert env.metadata["name"] == "belote_v0"
-    assert env.metadata["render_modes"] == ["human", "ansi"]
+    assert env.metadata["render_modes"] == ["human", "ansi", "rgb_array"]
     assert env.metadata["is_parallelizable"] is False
     assert env.metadata["render_fps"] > 0
     assert env.possible_agents == ["player_0", "player_1", "player_2", "player_3"]
@@ -148,7 +148,7 @@ def test_importing_it_brings_no_framework():
         {"episode": "hand"},
         {"reward": "money"},
         {"reward": "win"},  # of a deal, where a match is longer
-        {"render_mode": "rgb_array"},
+        {"render_mode": "svg"},
         {"mask_in": "both"},
         {"obs_dtype": "float16"},
         {"illegal": "ignore"},

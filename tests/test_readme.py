@@ -1,4 +1,4 @@
-"""The Python of the README and of the pages of docs with doors in them runs as printed."""
+"""The Python of the README and of every page of docs runs as printed; every page has its place in the site."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/environments.md", "docs/players.md", "docs/record.md")
+PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+#: Pages that live by their examples; the others may have none.
+WITH_BLOCKS = {
+    "README.md",
+    *(f"docs/{n}.md" for n in "index environments observation pictures players record rules solver".split()),
+}
 BLOCKS = [
     (page, block) for page in PAGES for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 ]
@@ -17,8 +22,25 @@ def test_python_blocks(page, block):
     exec(compile(block, page, "exec"), {"__name__": page})
 
 
-def test_every_page_has_blocks():
-    assert {page for page, _ in BLOCKS} == set(PAGES)
+def test_pages_with_doors_have_blocks():
+    assert {page for page, _ in BLOCKS} >= WITH_BLOCKS
+
+
+def test_every_page_has_a_place_in_the_site():
+    """`make docs` takes a page without a place for information only."""
+    nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    placed = re.findall(r"^  - [\w ]+: ([\w-]+\.md)$", nav, re.M)
+    assert sorted(f"docs/{name}" for name in placed) == PAGES[1:]
+
+
+def test_no_other_language_hides_python():
+    """Python under another name, or indented under a list, would not be run."""
+    for page in PAGES:
+        fences = re.findall(r"^( *)```(\w*)\n(.*?)^ *```$", (ROOT / page).read_text(), re.S | re.M)
+        for indent, language, block in fences:
+            assert language in ("", "python", "toml", "yaml"), f"{page}: ```{language}"
+            assert language != "python" or not indent, f"{page}: an indented block is not run"
+            assert language == "python" or not re.search(r"^(import|from \w+ import) ", block, re.M), f"{page}: {block}"
 
 
 def test_the_first_example_is_short():

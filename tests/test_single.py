@@ -295,7 +295,7 @@ def test_what_an_opponent_may_not_answer_changes_nothing(answer, message):
         ({"opponents": 3}, TypeError),
         ({"seat": 4}, ValueError),
         ({"seat": True}, ValueError),
-        ({"render_mode": "rgb_array"}, ValueError),
+        ({"render_mode": "svg"}, ValueError),
         ({"mask_in": "both"}, ValueError),
         ({"obs_dtype": "float16"}, ValueError),
         ({"illegal": "ignore"}, ValueError),

@@ -16,7 +16,7 @@ import belote_env
 from belote_env import Game, Rules, belote_v0
 
 TAKE = 35  # a call at level 0
-NEVER_IMPORTED = ("torch", "onnxruntime", "tensorboard", "models", "training")
+NEVER_IMPORTED = ("torch", "onnxruntime", "resvg_py", "PIL", "tensorboard", "models", "training")
 
 
 def check_installation() -> None:

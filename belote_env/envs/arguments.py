@@ -15,7 +15,6 @@ from belote_env.rules import Rules
 from belote_env.rulings import shown
 from belote_env.state import DEAL_OVER
 
-RENDER_MODES = ("human", "ansi")
 MASK_PLACES = ("observation", "info")
 OBSERVATION_DTYPES = ("float32", "int8", "uint8", "float64")
 ILLEGAL_POLICIES = ("raise", "end")

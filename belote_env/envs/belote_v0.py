@@ -17,7 +17,6 @@ the next one.
 import secrets
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pettingzoo
 from gymnasium.error import ResetNeeded
@@ -30,7 +29,6 @@ from belote_env.envs.arguments import (
     ILLEGAL_POLICIES,
     MASK_PLACES,
     OBSERVATION_DTYPES,
-    RENDER_MODES,
     check_choice,
     check_episode,
     checked_action,
@@ -41,12 +39,12 @@ from belote_env.envs.arguments import (
 )
 from belote_env.envs.batch import ILLEGAL, OVER, begin_table, show_table, step_table
 from belote_env.envs.parallel import raw_parallel_env
+from belote_env.envs.pictures import RENDER_MODES, Frame, check_render_mode, frame, warn_unseen
 from belote_env.frames import IDENTITY_FRAME, mask_words
-from belote_env.game import Game, checked_seed
-from belote_env.notation import position_text
+from belote_env.game import checked_seed
 from belote_env.observation import HIDDEN_SIZE, HIDDEN_WORDS, SIZE, STATE_SIZE, WORDS, observe, observe_hidden
 from belote_env.rules import Rules, as_rules
-from belote_env.state import DEAL_OVER, aligned_zeros, new_states
+from belote_env.state import aligned_zeros, new_states
 
 AGENTS = ("player_0", "player_1", "player_2", "player_3")
 FINAL_MASKS = ("zeros", "ones")
@@ -84,14 +82,15 @@ class raw_env(AECEnv):
         episode: "deal" or "match".
         reward: "points", "tricks", "win" or "cards"; partners get the same, sides the opposite. Points are divided
             by 256.
-        render_mode: None, "human" (prints the table after every step) or "ansi" (`render` returns it as text).
+        render_mode: None, "human" (prints the table after every step), "ansi" (`render` returns it as text) or
+            "rgb_array" (as pixels; extra `[draw]`).
         mask_in: "observation", or "info": a flat observation, and the mask in `infos[agent]["action_mask"]`.
         obs_dtype: "float32", "float64", "int8" or "uint8"; the mask is int8 always.
         illegal: "raise" a ValueError and change nothing, or "end" the game: the offender's side gets -1, the other 1.
         final_mask: everybody's mask at the end, "zeros" or "ones".
 
     Raises:
-        ValueError: an argument outside its choices, or a reward that the episode never pays.
+        ValueError: an argument outside its choices, a reward that the episode never pays, or an extra that is missing.
     """
 
     metadata = {
@@ -114,8 +113,7 @@ class raw_env(AECEnv):
     ) -> None:
         self.rules = as_rules(rules)
         self._episode, self._reward = check_episode(self.rules, episode, reward)
-        if render_mode is not None:
-            check_choice("render_mode", render_mode, RENDER_MODES)
+        check_render_mode(render_mode)
         check_choice("mask_in", mask_in, MASK_PLACES)
         check_choice("obs_dtype", obs_dtype, OBSERVATION_DTYPES)
         check_choice("illegal", illegal, ILLEGAL_POLICIES)
@@ -313,18 +311,16 @@ class raw_env(AECEnv):
 
     # -- the picture
 
-    def render(self) -> str | None:
-        """The table as text: returned in "ansi" mode, printed in "human" mode."""
+    def render(self) -> Frame | None:
+        """The table, hands open: printed in "human" mode, text in "ansi", (600, 800, 3) uint8 in "rgb_array"."""
         over = self._seat < 0
         if self.render_mode is None:
-            gymnasium.logger.warn("render() shows nothing: make the environment with render_mode='human' or 'ansi'")
+            warn_unseen()
             return None
-        text = table_text(Game.parse(position_text(self._states, 0, self.rules)))
-        if over and int(self._states[0]["phase"]) < DEAL_OVER:
-            text += "\nended by an illegal action"
-        if self.render_mode == "ansi":
-            return text
-        print(text, end="\n\n")
+        shown = frame(self.render_mode, self._states, 0, self.rules, over=over)
+        if self.render_mode != "human":
+            return shown
+        print(shown, end="\n\n")
         return None
 
     def close(self) -> None:
@@ -365,31 +361,3 @@ if hasattr(pettingzoo, "register"):  # from 1.27 on
         if "belote/belote-v0" not in _registry:
             _door = "env" if _kind == "aec" else "parallel_env"
             pettingzoo.register(_kind, "belote/belote-v0", entry_point=f"{__name__}:{_door}")
-
-
-def table_text(game: Game) -> str:
-    """A table in a few lines of plain text: all four hands, the trick (or the last one), points and scores.
-
-    Player 0 sits below; the next one sits on the left where the turn passes clockwise, else on the right (rules 2.1).
-    """
-    lines = [f"{game.phase}, dealer {AGENTS[game.dealer]}" + (f", turned {game.turned}" if game.turned else "")]
-    if game.contract is not None:
-        taker, strain, value, multiplier = game.contract
-        bid = "" if value is None else str(value)
-        lines.append(f"contract {bid}{strain} by {AGENTS[taker]}" + (f" ×{multiplier}" if multiplier > 1 else ""))
-    seats = [
-        f"{'>' if seat == game.turn else ' '} {agent}  {' '.join(game.hand(seat))}".rstrip()
-        for seat, agent in enumerate(AGENTS)
-    ]
-    left, right = (1, 3) if game.rules.direction == "clockwise" else (3, 1)
-    lines += [" " * 20 + seats[2], f"{seats[left]:<40}{seats[right]}", " " * 20 + seats[0]]
-    played = [(event.seat, event.name) for event in game.events() if event.action < 32]
-    title, trick = ("trick", game.trick) if game.trick else ("last trick", played[-4:])
-    if trick:
-        lines.append(f"{title}: " + ", ".join(f"{AGENTS[seat]} {card}" for seat, card in trick))
-    lines.append(f"points {game.points[0]}–{game.points[1]}, scores {game.scores[0]}–{game.scores[1]}")
-    if game.deal_over:
-        lines.append(f"this deal {game.deal_scores[0]}–{game.deal_scores[1]}")
-    else:
-        lines.append("legal: " + ", ".join(game.names(game.legal_actions())))
-    return "\n".join(lines)

@@ -34,6 +34,7 @@ from belote_env.envs.arguments import (
     illegal_action,
     observation_space,
 )
+from belote_env.envs.pictures import Frame, check_render_mode, frame, warn_unseen
 from belote_env.envs.tables import LearnerTables, Mask, Opponent
 from belote_env.game import checked_seed
 from belote_env.rules import Rules, as_rules
@@ -49,6 +50,10 @@ else:
         NEXT_STEP = "NextStep"
         SAME_STEP = "SameStep"
         DISABLED = "Disabled"
+
+
+#: A table printed after every step says little among many.
+RENDER_MODES = ("ansi", "rgb_array")
 
 
 class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
@@ -68,13 +73,18 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             drawn for every table and episode.
         threads: slices of tables stepped side by side; players are then asked from several threads at once.
         autoreset_mode: an `AutoresetMode` or its value, "NextStep", "SameStep" or "Disabled".
+        render_mode: None, "ansi" or "rgb_array": what `render` returns of every table, as `BeloteEnv` shows it.
 
     Raises:
-        ValueError: an argument outside its choices, or a reward that the episode never pays.
+        ValueError: an argument outside its choices, a reward that the episode never pays, or an extra that is missing.
         TypeError: an opponent that is no player.
     """
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata = {
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 2,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
 
     def __init__(
         self,
@@ -89,6 +99,7 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         illegal: str = "raise",
         threads: int = 1,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
     ) -> None:
         self.num_envs = whole_number("num_envs", num_envs, 1, MOST_TABLES)
         self.rules = as_rules(rules)
@@ -98,6 +109,8 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         check_choice("illegal", illegal, ILLEGAL_POLICIES)
         if not isinstance(autoreset_mode, AutoresetMode):
             check_choice("autoreset_mode", autoreset_mode, tuple(mode.value for mode in AutoresetMode))
+        check_render_mode(render_mode, RENDER_MODES)
+        self.render_mode = render_mode
         self._autoreset = AutoresetMode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         self._dtype = np.dtype(obs_dtype)
@@ -181,6 +194,19 @@ class BeloteVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""
         self._tables.close()
+
+    def render(self) -> tuple[Frame, ...] | None:
+        """A picture of every table, in order: text in "ansi" mode, (600, 800, 3) uint8 in "rgb_array"."""
+        if self.render_mode is None:
+            warn_unseen(RENDER_MODES)
+            return None
+        if not self._begun:
+            raise ResetNeeded("call reset() first")
+        tables = self._tables
+        return tuple(
+            frame(self.render_mode, tables.states, i, self.rules, over=bool(over), learner=int(tables.learners[i]))
+            for i, over in enumerate(tables.over)
+        )
 
     # -- what is shown
 

@@ -7,6 +7,8 @@ from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
+from belote_env.envs.pictures import Frame
+
 if TYPE_CHECKING:
     from belote_env.envs.belote_v0 import raw_env
 
@@ -88,7 +90,7 @@ class raw_parallel_env(ParallelEnv):
         """As `belote_v0.raw_env.state`."""
         return self.aec.state()
 
-    def render(self) -> str | None:
+    def render(self) -> Frame | None:
         """As `belote_v0.raw_env.render`."""
         return self.aec.render()
 

@@ -25,7 +25,6 @@ from belote_env.envs.arguments import (
     ILLEGAL_POLICIES,
     MASK_PLACES,
     OBSERVATION_DTYPES,
-    RENDER_MODES,
     check_choice,
     check_episode,
     checked_action,
@@ -34,12 +33,11 @@ from belote_env.envs.arguments import (
     illegal_action,
     observation_space,
 )
-from belote_env.envs.belote_v0 import AGENTS, table_text
+from belote_env.envs.belote_v0 import AGENTS
+from belote_env.envs.pictures import RENDER_MODES, Frame, check_render_mode, frame, warn_unseen
 from belote_env.envs.tables import LearnerTables, Opponent
-from belote_env.game import Game, checked_seed
-from belote_env.notation import position_text
+from belote_env.game import checked_seed
 from belote_env.rules import Rules, as_rules
-from belote_env.state import DEAL_OVER
 
 _ALL = np.ones(1, np.bool_)
 
@@ -62,10 +60,11 @@ class BeloteEnv(gymnasium.Env[Any, Any]):
         mask_in: "observation", or "info": a flat observation, and the mask in `info["action_mask"]`.
         obs_dtype: "float32", "float64", "int8" or "uint8"; the mask is int8 always.
         illegal: "raise" a ValueError and change nothing, or "end" the episode: the seat's side loses 1.
-        render_mode: None, "human" (prints the table after every step) or "ansi" (`render` returns it as text).
+        render_mode: None, "human" (prints the table after every step), "ansi" (`render` returns it as text) or
+            "rgb_array" (as pixels, extra `[draw]`: seen from the seat, the other hands face down).
 
     Raises:
-        ValueError: an argument outside its choices, or a reward that the episode never pays.
+        ValueError: an argument outside its choices, a reward that the episode never pays, or an extra that is missing.
         TypeError: an opponent that is no player.
     """
 
@@ -88,8 +87,7 @@ class BeloteEnv(gymnasium.Env[Any, Any]):
         check_choice("mask_in", mask_in, MASK_PLACES)
         check_choice("obs_dtype", obs_dtype, OBSERVATION_DTYPES)
         check_choice("illegal", illegal, ILLEGAL_POLICIES)
-        if render_mode is not None:
-            check_choice("render_mode", render_mode, RENDER_MODES)
+        check_render_mode(render_mode)
         self.render_mode = render_mode
         self._dtype = np.dtype(obs_dtype)
         self._mask_in_info = mask_in == "info"
@@ -169,19 +167,17 @@ class BeloteEnv(gymnasium.Env[Any, Any]):
             info["action_mask"] = self._tables.masks[0].copy()
         return info
 
-    def render(self) -> str | None:
-        """The table as text: returned in "ansi" mode, printed in "human" mode."""
+    def render(self) -> Frame | None:
+        """The table: printed in "human" mode, text in "ansi", (600, 800, 3) uint8 in "rgb_array"."""
         if self.render_mode is None:
-            gymnasium.logger.warn("render() shows nothing: make the environment with render_mode='human' or 'ansi'")
+            warn_unseen()
             return None
         if not self._begun:
             raise ResetNeeded("call reset() first")
-        states = self._tables.states
-        text = f"learner {AGENTS[self._tables.learners[0]]}\n"
-        text += table_text(Game.parse(position_text(states, 0, self.rules)))
-        if self._tables.over[0] and int(states[0]["phase"]) < DEAL_OVER:
-            text += "\nended by an illegal action"
-        if self.render_mode == "ansi":
-            return text
-        print(text, end="\n\n")
+        tables = self._tables
+        over, learner = bool(tables.over[0]), int(tables.learners[0])
+        shown = frame(self.render_mode, tables.states, 0, self.rules, over=over, learner=learner)
+        if self.render_mode != "human":
+            return shown
+        print(shown, end="\n\n")
         return None
