@@ -1,0 +1,85 @@
+"""TorchRL's wrapper of the parallel table: groups, rewards, masks that no distribution dies of, seeds."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torchrl")
+
+from tensordict.nn import ProbabilisticTensorDictModule, TensorDictSequential  # noqa: E402
+from torchrl.envs.utils import step_mdp  # noqa: E402
+from torchrl.modules import MaskedCategorical  # noqa: E402
+from truth import assert_varied, choose, differences  # noqa: E402
+
+from belote_env.envs.adapters.torchrl import GROUPS, make_env  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore:PettingZoo in TorchRL is tested")
+
+
+def answers(data):
+    """Everybody's action by `choose`."""
+    for group in GROUPS:
+        bits, masks = data[group, "observation", "observation"].numpy(), data[group, "action_mask"].numpy()
+        data[group, "action"] = torch.tensor([choose(o, m) for o, m in zip(bits, masks, strict=True)])
+    return data
+
+
+def test_every_seat_is_paid_the_difference_of_a_thousand_deals():
+    """pytorch/rl #3702: agents vanished from a step, and their reward with them."""
+    seed, deals, found = 5, 1000, []
+    env = make_env(obs_dtype="uint8")
+    data = env.reset(seed=seed)
+    for number in range(deals):
+        paid = {group: torch.zeros(2, 1) for group in GROUPS}
+        while True:
+            to_act = sum(int(data[group, "info", "to_act"].sum()) for group in GROUPS)
+            assert to_act == 1
+            after = env.step(answers(data))["next"]
+            for group in GROUPS:
+                assert after[group, "reward"].shape == (2, 1)
+                paid[group] += after[group, "reward"]
+            if after["done"].item():
+                break
+            data = step_mdp(data)
+        true = differences("classic", seed, deals)[number]
+        for group, sign in (("side_0", 1), ("side_1", -1)):
+            assert (256 * paid[group] == sign * true).all()
+            assert after[group, "done"].all()
+            assert after[group, "action_mask"].all()
+        found.append(true)
+        data = env.reset()
+    assert_varied(found)
+
+
+def test_a_masked_policy_rolls_out_and_seeds_repeat():
+    """A row of zeros, as other tables show at the end, makes the distribution raise or return NaN."""
+    runs = []
+    for seed in (3, 3, 4):
+        env = make_env(seed)
+        heads = [
+            ProbabilisticTensorDictModule(
+                in_keys={"logits": (group, "logits"), "mask": (group, "action_mask")},
+                out_keys=[(group, "action")],
+                distribution_class=MaskedCategorical,
+                return_log_prob=True,
+                log_prob_key=(group, "log_prob"),
+            )
+            for group in GROUPS
+        ]
+
+        def logits(data):
+            for group in GROUPS:
+                data[group, "logits"] = torch.zeros(data[group, "action_mask"].shape)
+            return data
+
+        torch.manual_seed(1)
+        policy = TensorDictSequential(*heads)
+        data = env.rollout(120, lambda d, policy=policy: policy(logits(d)), break_when_any_done=False)
+        assert data["next", "done"].sum() >= 2
+        for group in GROUPS:
+            assert torch.isfinite(data[group, "log_prob"]).all()
+            assert data[group, "action_mask"].any(-1).all()
+            chosen = data[group, "action_mask"].gather(-1, data[group, "action"].unsqueeze(-1))
+            assert chosen.all()
+        runs.append(torch.cat([data[group, "observation", "observation"] for group in GROUPS]))
+    assert (runs[0] == runs[1]).all()
+    assert not (runs[0] == runs[2]).all()
