@@ -1,68 +1,80 @@
-"""PufferLib's PuffeRL on a native environment, one seat among Heuristic players; the policy masks its own logits.
+"""PPO on PufferLib's native environment and vectorisation, one seat among Heuristic players.
 
-    pip install "belote-env[pufferlib]" -c constraints.txt
+    pip install "belote-env[pufferlib]" -c examples/constraints/pufferlib.txt
     python examples/pufferlib_ppo.py
 
-Ran with pufferlib-core 3.0.19, torch 2.13.0.
+Ran with pufferlib-core 3.0.19, torch 2.13.0. Its trainer, PuffeRL, did not: the compiled part of the package does not load
+with this torch. The loop below stands in for it; environment, buffers and vectorisation are PufferLib's.
 """
 
-import contextlib
-import io
 import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pufferlib.vector
 import torch
 from measure import measure
-from pufferlib.pufferl import PuffeRL
 from torch import nn
+from torch.distributions import Categorical
 
 from belote_env.envs.adapters.export import write_onnx
 from belote_env.envs.adapters.pufferlib import BelotePuffer, split
 from belote_env.observation import SIZE
-from belote_env.players import Policy as Player
+from belote_env.players import Policy
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 150_000
-TABLES, HORIZON = 256, 16
-
-
-class Policy(nn.Module):
-    """Logits and values of rows of bits and mask."""
-
-    def __init__(self, actions):
-        super().__init__()
-        self.actor = nn.Sequential(nn.Linear(SIZE, 128), nn.ReLU(), nn.Linear(128, actions))
-        self.critic = nn.Sequential(nn.Linear(SIZE, 128), nn.ReLU(), nn.Linear(128, 1))
-
-    def forward(self, rows, state=None):
-        bits, mask = split(rows)
-        bits = bits.float()
-        return self.actor(bits).masked_fill(mask == 0, -1e9), self.critic(bits)
-
-    forward_eval = forward
-
+UPDATES = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+TABLES, STEPS, EPOCHS, BATCH, CLIP = 128, 40, 2, 1024, 0.2  # some four deals of a table
 
 torch.manual_seed(1)
 env = pufferlib.vector.make(
-    BelotePuffer, env_kwargs={"num_agents": TABLES}, num_envs=1, backend=pufferlib.vector.Serial, seed=1
+    BelotePuffer, env_kwargs={"num_agents": TABLES // 2}, num_envs=2, backend=pufferlib.vector.Serial, seed=1
 )
-policy = Policy(env.single_action_space.n)
+n_actions = env.single_action_space.n
+actor = nn.Sequential(nn.Linear(SIZE, 128), nn.ReLU(), nn.Linear(128, n_actions))
+critic = nn.Sequential(nn.Linear(SIZE, 128), nn.ReLU(), nn.Linear(128, 1))
+optimizer = torch.optim.Adam([*actor.parameters(), *critic.parameters()], lr=1e-3)
+
+
+def chances(rows):
+    bits, mask = split(rows)
+    return Categorical(logits=actor(bits.float()).masked_fill(mask == 0, -1e9)), critic(bits.float()).squeeze(-1)
+
+
+observations, _ = env.reset(1)
+for _ in range(UPDATES):
+    rows = torch.zeros(STEPS, TABLES, SIZE + n_actions, dtype=torch.uint8)
+    actions, logs, values, paid, ended = (torch.zeros(STEPS, TABLES) for _ in range(5))
+    for t in range(STEPS):
+        rows[t] = torch.from_numpy(np.array(observations))  # a copy: the buffers are PufferLib's
+        with torch.no_grad():
+            policy, values[t] = chances(rows[t])
+        actions[t] = policy.sample()
+        logs[t] = policy.log_prob(actions[t])
+        observations, rewards, terminals, *_ = env.step(actions[t].int().numpy())
+        paid[t], ended[t] = torch.from_numpy(np.array(rewards)), torch.from_numpy(np.array(terminals)).float()
+
+    returns, known = torch.zeros(STEPS, TABLES), torch.zeros(STEPS, TABLES, dtype=torch.bool)
+    later, over = torch.zeros(TABLES), torch.zeros(TABLES, dtype=torch.bool)
+    for t in reversed(range(STEPS)):  # what the deal came to; one that is still on is left out
+        later = paid[t] + (1 - ended[t]) * later
+        over |= ended[t].bool()
+        returns[t], known[t] = later, over
+
+    flat = [x[known] for x in (rows, actions, logs, returns - values, returns)]
+    for _ in range(EPOCHS):
+        for batch in torch.randperm(len(flat[0])).split(BATCH):
+            seen, action, log, advantage, target = (x[batch] for x in flat)
+            policy, value = chances(seen)
+            ratio = (policy.log_prob(action) - log).exp()
+            advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+            gain = torch.minimum(ratio * advantage, ratio.clamp(1 - CLIP, 1 + CLIP) * advantage).mean()
+            loss = (value - target).square().mean() - gain - 0.01 * policy.entropy().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+env.close()
+
 with tempfile.TemporaryDirectory() as folder:
-    config = {
-        **{"seed": 1, "torch_deterministic": True, "device": "cpu", "cpu_offload": False, "precision": "float32"},
-        **{"compile": False, "compile_mode": "default", "compile_fullgraph": False, "use_rnn": False},
-        **{"batch_size": TABLES * HORIZON, "bptt_horizon": HORIZON, "minibatch_size": 1024, "max_minibatch_size": 1024},
-        **{"optimizer": "adam", "learning_rate": 1e-3, "anneal_lr": False, "max_grad_norm": 0.5, "update_epochs": 4},
-        **{"adam_beta1": 0.9, "adam_beta2": 0.999, "adam_eps": 1e-8, "total_timesteps": STEPS},
-        **{"gamma": 1.0, "gae_lambda": 0.95, "clip_coef": 0.2, "vf_coef": 1.0, "vf_clip_coef": 0.2, "ent_coef": 0.01},
-        **{"vtrace_rho_clip": 1.0, "vtrace_c_clip": 1.0, "prio_alpha": 0.0, "prio_beta0": 1.0},
-        **{"checkpoint_interval": 10**9, "data_dir": folder, "env": "belote"},
-    }
-    with contextlib.redirect_stdout(io.StringIO()):  # its dashboard
-        trainer = PuffeRL(config, env, policy)
-        while trainer.global_step < STEPS:
-            trainer.evaluate()
-            trainer.train()
-    player = Player(write_onnx(Path(folder) / "pufferlib.onnx", [policy.actor]))
+    player = Policy(write_onnx(Path(folder) / "pufferlib.onnx", [actor]))
 measure(player, "pufferlib-core", "torch")

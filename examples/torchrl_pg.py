@@ -1,6 +1,6 @@
 """TorchRL's PettingZooWrapper, agents grouped by side: one masked policy plays all seats and learns from itself.
 
-    pip install "belote-env[torchrl,onnx]" onnx
+    pip install "belote-env[torchrl,onnx]" -c examples/constraints/torch.txt
     python examples/torchrl_pg.py
 
 Ran with torchrl 0.14.1, tensordict 0.14.3, torch 2.13.0.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/environments.md", "docs/players.md")
+PAGES = ("README.md", "docs/environments.md", "docs/players.md", "docs/plugging-in.md")
 BLOCKS = [
     (page, block) for page in PAGES for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 ]

@@ -45,6 +45,6 @@ def whole_deals(
             done[i].append(int(actions[i]))
         observations, rewards, ended, _, infos = tables.step(actions)
         paid += rewards
-        for i in np.flatnonzero(ended):
+        for i in np.flatnonzero(ended).tolist():
             yield np.array(seen[i]), np.array(done[i], np.int64), float(paid[i])
             seen[i], done[i], paid[i] = [], [], 0.0

@@ -83,12 +83,12 @@ def write_onnx(path: str | Path, layers: Iterable[Any]) -> Path:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="belote-env")
     model.ir_version = IR_VERSION
     onnx.checker.check_model(model, full_check=True)
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    part.write_bytes(model.SerializeToString(deterministic=True))
-    part.replace(target)
-    return target
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_name(file.name + ".part")
+    unfinished.write_bytes(model.SerializeToString(deterministic=True))
+    unfinished.replace(file)
+    return file
 
 
 _KINDS = ", ".join(_NODES)
