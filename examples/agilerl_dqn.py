@@ -1,6 +1,6 @@
 """AgileRL's DQN in one seat among Heuristic players, learning from whole deals.
 
-    pip install "belote-env[agilerl]" -c examples/constraints/agilerl.txt
+    pip install -e ".[agilerl]" -c examples/constraints/agilerl.txt
     python examples/agilerl_dqn.py
 
 Ran with agilerl 2.58.0, pettingzoo 1.26, torch 2.13.0.

@@ -1,6 +1,6 @@
 """PPO in one file, in the way of CleanRL, on `SelfPlayVector`: one network plays all four seats of many tables.
 
-    pip install "belote-env[train,onnx]"
+    pip install -e ".[train,onnx]"
     python examples/cleanrl_ppo.py
 
 Ran with torch 2.13.0.

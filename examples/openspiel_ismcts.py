@@ -1,6 +1,6 @@
 """OpenSpiel's information-set Monte Carlo tree search on Belote, in the arena as a player.
 
-    pip install "belote-env[openspiel]" -c examples/constraints/torch.txt
+    pip install -e ".[openspiel]" -c examples/constraints/torch.txt
     python examples/openspiel_ismcts.py
 
 Nothing is trained: the bot searches anew at every decision, in deals drawn from what its seat can know.

@@ -1,10 +1,10 @@
 """PPO on PufferLib's native environment and vectorisation, one seat among Heuristic players.
 
-    pip install "belote-env[pufferlib]" -c examples/constraints/pufferlib.txt
+    pip install -e ".[pufferlib]" -c examples/constraints/pufferlib.txt
     python examples/pufferlib_ppo.py
 
-Ran with pufferlib-core 3.0.19, torch 2.13.0. Its trainer, PuffeRL, did not: the compiled part of the package does not load
-with this torch. The loop below stands in for it; environment, buffers and vectorisation are PufferLib's.
+Ran with pufferlib-core 3.0.19, torch 2.13.0. Its trainer, PuffeRL, did not: the compiled part of that package does not
+load with this torch. The loop below stands in for it; environment, buffers and vectorisation are PufferLib's.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """RLlib's PPO, new API stack: one policy in all four seats, logits masked by RLlib's own module.
 
-    pip install "belote-env[rllib]" -c examples/constraints/rllib.txt
+    pip install -e ".[rllib]" -c examples/constraints/rllib.txt
     python examples/rllib_ppo.py
 
 Ran with ray 2.60.0, gymnasium 1.2.2, torch 2.13.0.

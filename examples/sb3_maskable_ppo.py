@@ -1,6 +1,6 @@
 """sb3-contrib's MaskablePPO in one seat among Heuristic players, then in the arena as an ONNX file.
 
-    pip install "belote-env[sb3,onnx]" -c examples/constraints/torch.txt
+    pip install -e ".[sb3,onnx]" -c examples/constraints/torch.txt
     python examples/sb3_maskable_ppo.py
 
 Ran with stable-baselines3 2.9.2, sb3-contrib 2.9.2, torch 2.13.0.

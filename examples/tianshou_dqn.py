@@ -1,6 +1,6 @@
 """Tianshou's DQN in one seat among Heuristic players, the mask in the observation.
 
-    pip install "belote-env[tianshou,onnx]" -c examples/constraints/torch.txt
+    pip install -e ".[tianshou,onnx]" -c examples/constraints/torch.txt
     python examples/tianshou_dqn.py
 
 Ran with tianshou 2.0.1, torch 2.13.0.

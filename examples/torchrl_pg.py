@@ -1,6 +1,6 @@
 """TorchRL's PettingZooWrapper, agents grouped by side: one masked policy plays all seats and learns from itself.
 
-    pip install "belote-env[torchrl,onnx]" -c examples/constraints/torch.txt
+    pip install -e ".[torchrl,onnx]" -c examples/constraints/torch.txt
     python examples/torchrl_pg.py
 
 Ran with torchrl 0.14.1, tensordict 0.14.3, torch 2.13.0.
@@ -22,8 +22,8 @@ from belote_env.envs.adapters.torchrl import GROUPS, make_env
 from belote_env.observation import SIZE
 from belote_env.players import Policy
 
-UPDATES = int(sys.argv[1]) if len(sys.argv) > 1 else 60
-STEPS = 720  # some twenty deals
+UPDATES = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+STEPS = 720  # some twenty deals; the wrapper takes some ten milliseconds a step
 
 torch.manual_seed(1)
 env = make_env(seed=1, rules="classic")
