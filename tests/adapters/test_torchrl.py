@@ -29,7 +29,7 @@ def answers(data):
 
 
 def dealt(deals):
-    """Options of a reset and what the deal then comes to: whole deals, and the last two tricks of others, to save time."""
+    """Options of a reset and what the deal then comes to: whole deals, and the last two tricks of most to save time."""
     aec, rules = belote_v0.env(obs_dtype="uint8"), as_rules("classic")
     for number in range(deals):
         aec.reset(seed=number)
