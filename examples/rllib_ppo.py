@@ -21,7 +21,7 @@ ITERATIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
 
 config = (
     PPOConfig()
-    .environment(BeloteMultiAgentEnv, env_config={"rules": "classic"})
+    .environment(BeloteMultiAgentEnv, env_config={"rules": "classic"}, disable_env_checking=True)
     .env_runners(num_env_runners=0, batch_mode="complete_episodes")
     .learners(num_learners=0)
     .multi_agent(policies={"shared"}, policy_mapping_fn=lambda agent, episode, **_: "shared")

@@ -7,7 +7,12 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchrl")
 
-from tensordict.nn import ProbabilisticTensorDictModule, TensorDictSequential  # noqa: E402
+from tensordict.nn import (  # noqa: E402
+    InteractionType,
+    ProbabilisticTensorDictModule,
+    TensorDictModule,
+    TensorDictSequential,
+)
 from torchrl.envs.utils import step_mdp  # noqa: E402
 from torchrl.modules import MaskedCategorical  # noqa: E402
 from truth import assert_varied, choose  # noqa: E402
@@ -73,25 +78,23 @@ def test_a_masked_policy_rolls_out_and_seeds_repeat():
     runs = []
     for seed in (3, 3, 4):
         env = make_env(seed)
-        heads = [
-            ProbabilisticTensorDictModule(
-                in_keys={"logits": (group, "logits"), "mask": (group, "action_mask")},
-                out_keys=[(group, "action")],
-                distribution_class=MaskedCategorical,
-                return_log_prob=True,
-                log_prob_key=(group, "log_prob"),
+        parts = []
+        for group in GROUPS:
+            parts.append(
+                TensorDictModule(lambda mask: torch.zeros(mask.shape), [(group, "action_mask")], [(group, "logits")])
             )
-            for group in GROUPS
-        ]
-
-        def logits(data):
-            for group in GROUPS:
-                data[group, "logits"] = torch.zeros(data[group, "action_mask"].shape)
-            return data
-
+            parts.append(
+                ProbabilisticTensorDictModule(
+                    in_keys={"logits": (group, "logits"), "mask": (group, "action_mask")},
+                    out_keys=[(group, "action")],
+                    distribution_class=MaskedCategorical,
+                    default_interaction_type=InteractionType.RANDOM,
+                    return_log_prob=True,
+                    log_prob_key=(group, "log_prob"),
+                )
+            )
         torch.manual_seed(1)
-        policy = TensorDictSequential(*heads)
-        data = env.rollout(120, lambda d, policy=policy: policy(logits(d)), break_when_any_done=False)
+        data = env.rollout(120, TensorDictSequential(*parts), break_when_any_done=False)
         assert data["next", "done"].sum() >= 2
         for group in GROUPS:
             assert torch.isfinite(data[group, "log_prob"]).all()

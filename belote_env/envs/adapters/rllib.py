@@ -4,12 +4,13 @@
 
     config = (
         PPOConfig()
-        .environment(BeloteMultiAgentEnv, env_config={"rules": "classic"})
+        .environment(BeloteMultiAgentEnv, env_config={"rules": "classic"}, disable_env_checking=True)
         .multi_agent(policies={"shared"}, policy_mapping_fn=lambda agent, episode, **_: "shared")
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"shared": RLModuleSpec(MaskedPPOModule)}))
     )
 
 Observations are `Dict(observations, action_mask)`, both float32, the names that RLlib's own masking module wants too.
+RLlib's check of environments draws actions without masks, and a table refuses illegal ones: leave the check out.
 """
 
 from typing import Any
