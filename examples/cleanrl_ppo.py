@@ -21,7 +21,7 @@ from belote_env.envs.adapters.export import write_onnx
 from belote_env.observation import SIZE
 from belote_env.players import Policy
 
-UPDATES = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+UPDATES = int(sys.argv[1]) if len(sys.argv) > 1 else 40
 TABLES, STEPS, EPOCHS, BATCH = 128, 80, 2, 1024
 CLIP, LAMBDA, ENTROPY = 0.2, 0.95, 0.01  # a deal pays at its end: nothing is discounted
 

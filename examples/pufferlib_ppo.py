@@ -23,7 +23,7 @@ from belote_env.envs.adapters.pufferlib import BelotePuffer, split
 from belote_env.observation import SIZE
 from belote_env.players import Policy
 
-UPDATES = int(sys.argv[1]) if len(sys.argv) > 1 else 60
+UPDATES = int(sys.argv[1]) if len(sys.argv) > 1 else 40
 TABLES, STEPS, EPOCHS, BATCH, CLIP = 128, 40, 2, 1024, 0.2  # some four deals of a table
 
 torch.manual_seed(1)

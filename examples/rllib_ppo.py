@@ -17,7 +17,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from belote_env.envs.adapters.rllib import BeloteMultiAgentEnv, MaskedPPOModule
 
-ITERATIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+ITERATIONS = int(sys.argv[1]) if len(sys.argv) > 1 else 4
 
 config = (
     PPOConfig()

@@ -16,7 +16,7 @@ from sb3_contrib import MaskablePPO
 from belote_env.envs.adapters.sb3 import BeloteVecEnv, export_onnx
 from belote_env.players import Policy
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 150_000
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
 
 env = BeloteVecEnv(64, rules="classic", opponents="heuristic")
 env.seed(1)

@@ -25,7 +25,7 @@ from belote_env.envs.adapters.tianshou import make_env
 from belote_env.observation import SIZE
 from belote_env.players import Policy
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 40_000
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 15_000
 
 torch.manual_seed(1)
 np.random.seed(1)
