@@ -15,9 +15,20 @@ INSTALLED := $(VENV)/.installed
 UNFINISHED := $(VENV)/.unfinished
 ORACLE := $(VENV)/.oracle
 
+# Frameworks that fit together share an environment in .venv-examples; each group has its versions in examples/constraints.
+GROUPS := torch agilerl rllib pufferlib
+extras_torch := sb3,torchrl,tianshou,openspiel,test
+examples_torch := cleanrl_ppo sb3_maskable_ppo torchrl_pg tianshou_dqn openspiel_ismcts
+extras_agilerl := agilerl,test
+examples_agilerl := agilerl_dqn
+extras_rllib := rllib,test
+examples_rllib := rllib_ppo
+extras_pufferlib := pufferlib,test
+examples_pufferlib := pufferlib_ppo
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup train test oracle bench lint docs wheel-test clean
+.PHONY: help setup train test oracle bench lint docs wheel-test adapters examples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +67,14 @@ wheel-test: $(INSTALLED) ## build the wheel, install it in a clean environment a
 	"$$tmp/venv/bin/python" -m pip install --quiet -c constraints.txt "$$tmp"/dist/*.whl; \
 	cd "$$tmp"; BELOTE_ENV_CACHE="$$tmp/cache" "$$tmp/venv/bin/python" -I "$$here/tests/wheel_check.py"
 
+adapters: .venv-examples/torch/.installed ## tests of the adapters for SB3, TorchRL, Tianshou and OpenSpiel
+	.venv-examples/torch/bin/python -m pytest tests/adapters $(ARGS)
+
+examples: $(GROUPS:%=examples-%) ## train with every framework and measure it against Random (a quarter of an hour)
+
+examples-%: .venv-examples/%/.installed
+	@set -e; for name in $(examples_$*); do echo "== $$name"; OMP_NUM_THREADS=1 .venv-examples/$*/bin/python examples/$$name.py; done
+
 clean: ## remove what builds and tests leave behind; .venv and runs stay
 	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
@@ -70,6 +89,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $(UNFINISHED)
 	$(PY) -m pip install --disable-pip-version-check -c constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) -e ".[train,test,dev]"
 	@rm -f $(UNFINISHED)
+	@touch $@
+
+.PRECIOUS: .venv-examples/%/.installed
+.venv-examples/%/.installed: pyproject.toml examples/constraints/%.txt
+	$(PYTHON) -m venv --clear .venv-examples/$*
+	.venv-examples/$*/bin/python -m pip install --disable-pip-version-check -c examples/constraints/$*.txt \
+		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch -e ".[$(extras_$*)]"
 	@touch $@
 
 # belote-cli lives in a folder of its own: it would install its `belote` command over ours.

@@ -1,0 +1,111 @@
+"""`write_onnx`: the layers of any framework's policy as an ONNX file that `belote_env.players.Policy` plays.
+
+    input    observations (n, SIZE) float32, suits in the order S H D C
+    output   logits (n, n_actions) float32; the player masks them
+
+The graph is written node by node from weights: no tracing, no exporter, and torch is not imported here.  The file has
+no metadata: `Policy` checks it by its shapes.  Needs the package `onnx`.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from belote_env.observation import SIZE
+
+OPSET, IR_VERSION = 17, 9
+#: What layers without weights become, by the name of their class; None: nothing.
+_NODES = {
+    "ReLU": "Relu",
+    "Tanh": "Tanh",
+    "Sigmoid": "Sigmoid",
+    "ELU": "Elu",
+    "Identity": None,
+    "Flatten": None,
+    "Dropout": None,
+}
+
+
+def write_onnx(path: str | Path, layers: Iterable[Any]) -> Path:
+    """Write a stack of layers; returns the path.
+
+    Args:
+        layers: modules of torch, in order: `Linear` (or the like: `weight` (out, in) and `bias` (out,)), `LayerNorm`,
+            `ReLU`, `Tanh`, `Sigmoid`, `ELU`, `Flatten`, `Dropout`, `Identity`, and whatever holds them in order, as
+            `Sequential` does. The first reads (n, SIZE) bits, the last gives a logit or a value for every action.
+
+    Raises:
+        ImportError: `onnx` is not installed.
+        ValueError: a layer of another kind, or a first one that does not read SIZE bits. Nothing is written then.
+    """
+    try:
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+    except ImportError as error:
+        raise ImportError("writing an ONNX file needs onnx: pip install onnx") from error
+    nodes: list[Any] = []
+    constants: dict[str, Any] = {}
+    source, width = "observations", SIZE
+    for k, layer in enumerate(_flat(layers)):
+        kind, result = type(layer).__name__, f"layer_{k}"
+        inputs = [source]
+        if hasattr(layer, "weight"):
+            for part in ("weight", "bias"):
+                constants[f"{result}_{part}"] = _array(getattr(layer, part))
+                inputs.append(f"{result}_{part}")
+        if kind == "LayerNorm":
+            nodes.append(helper.make_node("LayerNormalization", inputs, [result], axis=-1, epsilon=float(layer.eps)))
+        elif hasattr(layer, "weight"):
+            shape = constants[f"{result}_weight"].shape
+            if len(shape) != 2 or shape[1] != width:
+                raise ValueError(f"layer {k}, {kind}, has weights of shape {shape} and is given {width} numbers")
+            width = shape[0]
+            nodes.append(helper.make_node("Gemm", inputs, [result], transB=1))
+        elif kind not in _NODES:
+            raise ValueError(f"layer {k} is a {kind}, which is not written; there are Linear, LayerNorm, {_KINDS}")
+        elif _NODES[kind] is None:
+            continue
+        else:
+            nodes.append(helper.make_node(_NODES[kind], inputs, [result]))
+        source = result
+    if not nodes:
+        raise ValueError("no layer has anything to compute")
+    nodes.append(helper.make_node("Identity", [source], ["logits"]))
+    graph = helper.make_graph(
+        nodes,
+        "policy",
+        [helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["n", SIZE])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", width])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="belote-env")
+    model.ir_version = IR_VERSION
+    onnx.checker.check_model(model, full_check=True)
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = file.with_name(file.name + ".part")
+    unfinished.write_bytes(model.SerializeToString(deterministic=True))
+    unfinished.replace(file)
+    return file
+
+
+_KINDS = ", ".join(_NODES)
+
+
+def _flat(layers: Iterable[Any]) -> Iterable[Any]:
+    """Layers that compute, in order; what holds others is opened."""
+    for layer in layers:
+        inner = list(layer.children()) if hasattr(layer, "children") else []
+        if inner:
+            yield from _flat(inner)
+        else:
+            yield layer
+
+
+def _array(parameter: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """A parameter of torch, or an array, as float32."""
+    if hasattr(parameter, "detach"):
+        parameter = parameter.detach().cpu().numpy()
+    return np.ascontiguousarray(parameter, np.float32)
