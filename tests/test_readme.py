@@ -10,7 +10,8 @@ PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").gl
 #: Pages that live by their examples; the others may have none.
 WITH_BLOCKS = {
     "README.md",
-    *(f"docs/{n}.md" for n in "index environments observation pictures players plugging-in record rules solver".split()),
+    *(f"docs/{n}.md" for n in "index environments observation pictures players plugging-in".split()),
+    *(f"docs/{n}.md" for n in "record rules solver".split()),
 }
 BLOCKS = [
     (page, block) for page in PAGES for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
