@@ -96,13 +96,21 @@ def test_two_processes_are_one_with_as_many_tables(tmp_path):
     )
     (tmp_path / "c.toml").write_text(config.to_toml(), encoding="utf-8")
     torchrun = [sys.executable, *"-m torch.distributed.run --standalone --nproc-per-node 2".split()]
-    done = subprocess.run(
-        [*torchrun, str(ROOT / "tests/two_processes.py"), str(tmp_path / "c.toml"), str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    for words in (["whole"], ["broken", "2"], ["broken", "4"]):  # a group of its own each: its store outlives no run
+        done = subprocess.run(
+            [
+                *torchrun,
+                str(ROOT / "tests/two_processes.py"),
+                str(tmp_path / "c.toml"),
+                str(tmp_path / words[0]),
+                *words[1:],
+            ],
+            env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stderr
     assert quietly(config, tmp_path / "one")
     one, two = tensors(tmp_path / "one"), tensors(tmp_path / "whole")
     assert same(tensors(tmp_path / "broken"), two)

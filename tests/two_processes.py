@@ -1,4 +1,4 @@
-"""What `torchrun` starts in `test_runs.py`: a run of several processes, and one broken off and resumed."""
+"""What `torchrun` starts in `test_runs.py`: CONFIG RUN [STOP_AFTER], resumed where the run has begun."""
 
 import io
 import sys
@@ -6,12 +6,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from training import run
 from training.config import load
 from training.train import train
 
 if __name__ == "__main__":
-    config, path = load(sys.argv[1]), Path(sys.argv[2])
-    console = Console(file=io.StringIO())
-    assert train(config, path / "whole", False, console)
-    assert not train(config, path / "broken", False, console, stop_after=2)
-    assert train(config, path / "broken", True, console)
+    path, stop_after = Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else None
+    begun = (path / run.CHECKPOINT).exists()
+    train(load(sys.argv[1]), path, begun, Console(file=io.StringIO()), stop_after)

@@ -14,6 +14,7 @@ import numpy as np
 
 import belote_env
 from belote_env import Game, Rules, belote_v0
+from belote_env.players.policy import released_policies
 
 TAKE = 35  # a call at level 0
 NEVER_IMPORTED = ("torch", "onnxruntime", "resvg_py", "PIL", "tensorboard", "models", "training")
@@ -28,6 +29,7 @@ def check_installation() -> None:
     top = {file.parts[0] for file in files if ".." not in file.parts}
     names = {name for name in top if not name.endswith(".dist-info")}
     assert names == {"belote_env"}, f"the wheel installs {sorted(names)}"
+    assert "contree" in released_policies(), "the released policy is missing"
 
 
 def check_imports() -> None:
