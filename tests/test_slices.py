@@ -77,20 +77,21 @@ def test_an_interrupt_waits_for_the_others():
 
 
 def test_threads_that_cannot_be_started_leave_none_behind(monkeypatch):
-    slices, start, count = Slices(8, 8), threading.Thread.start, threading.active_count()
+    slices, start = Slices(8, 8), threading.Thread.start
+    started: list[threading.Thread] = []  # its own alone: threads that other tests left may end at any moment
 
     def two_only(self):
-        if threading.active_count() >= count + 2:
+        if len(started) == 2:
             raise RuntimeError("can't start new thread")
+        started.append(self)
         start(self)
 
     monkeypatch.setattr(threading.Thread, "start", two_only)
     with pytest.raises(RuntimeError):
         slices.run(lambda lo, hi: None)
-    deadline = time.time() + 10
-    while threading.active_count() > count and time.time() < deadline:
-        time.sleep(0.01)
-    assert threading.active_count() == count
+    for thread in started:
+        thread.join(10)
+    assert len(started) == 2 and not any(thread.is_alive() for thread in started)
 
 
 def test_a_copy_has_threads_of_its_own():
