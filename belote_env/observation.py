@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from belote_env._jit import kernel
 from belote_env.bits import store_bits
-from belote_env.cards import ALL_CARDS, ALL_TRUMP, NO_CARD, NO_TRUMP
+from belote_env.cards import ALL_CARDS, NO_CARD
 from belote_env.engine import legal_actions
 from belote_env.frames import (
     IDENTITY_FRAME,
@@ -26,7 +26,7 @@ from belote_env.frames import (
 )
 from belote_env.knowledge import void_suits
 from belote_env.rules import Rules
-from belote_env.state import CAPOT_LEVEL, GENERALE_LEVEL, LEVEL_VALUES, NOBODY, PLAY, checked_seats
+from belote_env.state import FIRST_CALL, LEVEL_VALUES, NOBODY, PLAY, checked_seats
 
 
 class Field(NamedTuple):
@@ -285,14 +285,13 @@ def varying_columns(rules: Rules, decision: str = "any") -> NDArray[np.int64]:
 
 
 def _never_bid(rules: Rules) -> set[int]:
-    """Columns of strains and levels that no call of `rules` names."""
-    named = {NO_TRUMP: rules.no_trump, ALL_TRUMP: rules.all_trump}
-    strains = [strain for strain, allowed in named.items() if not allowed]
-    never = {OFFSETS["strain"] + strain for strain in strains}
-    for level, value in enumerate(LEVEL_VALUES):
+    """Columns of strains and levels that no bid of `rules` names."""
+    bids = [divmod(bid - FIRST_CALL, 6) for bid in rules.bids]
+    levels, strains = {level for level, _ in bids}, {strain for _, strain in bids}
+    never = {OFFSETS["strain"] + strain for strain in range(6) if strain not in strains}
+    for level in range(len(LEVEL_VALUES)):
         start = OFFSETS["auction"] + 8 * level
-        allowed = {CAPOT_LEVEL: rules.capot_bid, GENERALE_LEVEL: rules.generale}.get(level, value <= rules.bid_maximum)
-        never |= set(range(start, start + 8)) if not allowed else {start + strain for strain in strains}
+        never |= {start + k for k in range(8) if level not in levels or (k < 6 and k not in strains)}
     return never
 
 

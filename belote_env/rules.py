@@ -237,12 +237,17 @@ class Rules:
         return sum(1 << k for k, fact in enumerate(facts) if fact)
 
     @property
-    def _calls(self) -> tuple[int, int]:
-        """Bit sets (actions 0–63, 64–127) of the calls that an auction under these rules knows."""
+    def bids(self) -> tuple[int, ...]:
+        """The bids that an auction under these rules knows, by action number (35 + 6 × level + strain)."""
         values = [80 + 10 * k for k in range(9)] + [250, 170, 180, 500]
         allowed = {*range(80, self.bid_maximum + 1, 10), 250 if self.capot_bid else 0, 500 if self.generale else 0}
-        strains = 15 | (16 if self.no_trump else 0) | (32 if self.all_trump else 0)
-        bits = sum(strains << (35 + 6 * level) for level, value in enumerate(values) if value in allowed)
+        strains = [*range(4), *[4] * self.no_trump, *[5] * self.all_trump]
+        return tuple(35 + 6 * k + s for k, value in enumerate(values) if value in allowed for s in strains)
+
+    @property
+    def _calls(self) -> tuple[int, int]:
+        """`bids` as bit sets (actions 0–63, 64–127)."""
+        bits = sum(1 << bid for bid in self.bids)
         low, high = bits & (2**64 - 1), bits >> 64
         return low - 2**64 if low >> 63 else low, high
 

@@ -8,10 +8,8 @@ Tensors only, never pickle: opening a stranger's file runs nothing.
 """
 
 import json
-import os
 import re
 import struct
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from belote_env.files import write_whole
 from belote_env.observation import LAYOUT_DIGEST, SIZE
 from belote_env.rules import Rules, as_rules
 from belote_env.state import N_CARDS
@@ -119,27 +118,7 @@ def save(
     }
     text = {"format": FORMAT} | {key: json.dumps(value) for key, value in metadata.items()}
     data = safetensors.torch.save({k: v.detach().contiguous() for k, v in everything.items()}, text)
-    write_atomically(Path(path), data)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`: a temporary file beside it, flushed to the disk, then renamed over it."""
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    write_whole(Path(path), data)
 
 
 def load(path: str | Path, rules: Rules | str | None = None) -> Checkpoint:

@@ -12,15 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
+from belote_env.envs.adapters.export import write_graph
 from belote_env.observation import LAYOUT_DIGEST, SIZE
 from belote_env.state import N_CARDS
-from models.checkpoint import write_atomically
 from models.network import FILL, TOWERS, PolicyNet, Tower
-
-OPSET = 17
 
 
 def write_onnx(path: str | Path, policy: PolicyNet, rules_digests: list[str], unit: float) -> None:
@@ -46,25 +43,17 @@ def write_onnx(path: str | Path, policy: PolicyNet, rules_digests: list[str], un
         helper.make_node("Where", ["playing", "play_value", "bid_value"], ["value"]),
         helper.make_node("Reshape", ["value", "last"], ["values"]),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "policy",
-        [
-            helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["n", SIZE]),
-            helper.make_tensor_value_info("mask", TensorProto.BOOL, ["n", policy.actions]),
-        ],
-        [
-            helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", policy.actions]),
-            helper.make_tensor_value_info("values", TensorProto.FLOAT, ["n"]),
-        ],
-        [numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="belote-env")
-    model.ir_version = 9
+    inputs = [
+        helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["n", SIZE]),
+        helper.make_tensor_value_info("mask", TensorProto.BOOL, ["n", policy.actions]),
+    ]
+    outputs = [
+        helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", policy.actions]),
+        helper.make_tensor_value_info("values", TensorProto.FLOAT, ["n"]),
+    ]
     metadata = {"layout": LAYOUT_DIGEST, "rules_digests": rules_digests, "frame": "canonical", "unit": unit}
-    helper.set_model_props(model, {key: json.dumps(value) for key, value in metadata.items()})
-    onnx.checker.check_model(model, full_check=True)
-    write_atomically(Path(path), model.SerializeToString(deterministic=True))
+    texts = {key: json.dumps(value) for key, value in metadata.items()}
+    write_graph(Path(path), nodes, inputs, outputs, constants, texts)
 
 
 def _tower(name: str, tower: Tower, nodes: list[Any], constants: dict[str, np.ndarray]) -> None:

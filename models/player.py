@@ -53,9 +53,10 @@ class NetPlayer(Player):
             (self.policy.bid, N_CARDS, np.flatnonzero(~playing)),
         ):
             if len(rows):
-                bits = tower_bits(observations[rows], tower.columns.numpy())
+                device = tower.columns.device
+                bits = tower_bits(observations[rows], tower.columns.cpu().numpy())
                 mask = torch.from_numpy(masks[rows, first : first + tower.actions]).bool()
-                log_probs = tower.log_probs(bits, mask)
+                log_probs = tower.log_probs(bits.to(device), mask.to(device)).cpu()
                 chosen = draw(log_probs, self._generator) if self._generator else log_probs.argmax(-1)
                 actions[rows] = chosen.numpy() + first
         return real_actions(actions, frames)

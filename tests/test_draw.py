@@ -16,7 +16,6 @@ from test_resample import another_world, random_games
 from belote_env import Game, Rules, belote_v0, cli
 from belote_env.cards import CARD_NAMES
 from belote_env.draw import HEIGHT, WIDTH, check_raster, svg_to_rgb, table_svg, table_text, view_of
-from belote_env.draw.view import in_order
 from belote_env.envs import BeloteEnv, BeloteVectorEnv
 from belote_env.notation import position_text
 from belote_env.rules import PRESETS
@@ -161,8 +160,20 @@ def test_seats_lie_in_the_direction_of_play(direction, order):
 
 
 def test_hands_are_held_in_order():
-    assert in_order("7S 9H JH AD 10C KS".split(), "H") == "JH 9H KS 7S AD 10C".split()
-    assert in_order("7C JS 9S AS".split(), None) == "AS JS 9S 7C".split()
+    game = Game.from_hands(
+        "contree",
+        [
+            "7S 9H JH AD 10C KS 8D 7C",
+            "AS QS JS 10S 9S 8S 7H 8H",
+            "AH 10H KH QH KD QD JD 7D",
+            "10D 9D AC KC QC JC 9C 8C",
+        ],
+    )
+    assert [card for card in view_of(game, 0).places[0].cards] == "KS 7S JH 9H 10C 7C AD 8D".split()
+    game.play("pass")
+    for call in ("80H", "pass", "pass"):
+        game.play(call)
+    assert [card for card in view_of(game, 0).places[0].cards] == "JH 9H KS 7S AD 8D 10C 7C".split()
 
 
 @pytest.mark.parametrize("seat", [4, -1, True, "0", 1.5])

@@ -50,12 +50,12 @@ def evaluated(capsys, *arguments):
 
 def test_measure_is_points_against_random_and_heuristic(home):
     player = NetPlayer(home / run.POLICY)
-    results = evaluate.measure(player, CLASSIC, 4, seed=5)
+    results = dict(evaluate.measure(player, evaluate.OPPONENTS, CLASSIC, 4, seed=5))
     assert list(results) == ["random", "heuristic"]
-    assert results["heuristic"]["mean"] == play_match(player, Heuristic(), "classic", deals=4, seed=5).mean
-    console = Console(record=True, width=120)
-    evaluate.show(results, 4, console)
-    assert f"{results['random']['mean']:+.1f}" in console.export_text()
+    assert results["heuristic"]["whole"].mean == play_match(player, Heuristic(), "classic", deals=4, seed=5).mean
+    console = Console(record=True, width=80)
+    evaluate.payoff_table(results, console)
+    assert f"{results['random']['whole'].mean:+.1f} ±" in console.export_text()
 
 
 def test_json_and_plot_hold_what_was_played(home, tmp_path, capsys):

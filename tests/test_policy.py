@@ -198,7 +198,7 @@ def with_metadata(**fields):
 
 SPOILT = {
     "text": (lambda p: p.write_text("a policy, honestly"), "not an ONNX file that ONNX Runtime can load"),
-    "empty": (lambda p: p.write_bytes(b""), ""),
+    "empty": (lambda p: p.write_bytes(b""), "can load"),
     "half": (lambda p: p.write_bytes(p.read_bytes()[: p.stat().st_size // 2]), "can load"),
     "noise": (lambda p: p.write_bytes(bytes(range(256)) * 20), "can load"),
     "another layout": (with_metadata(layout='"0123456789ab"'), f"layout 0123456789ab, here it is {LAYOUT_DIGEST}"),

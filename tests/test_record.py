@@ -1,6 +1,7 @@
 """`belote record`: what the files hold, and that a run stopped at any moment goes on to the same bytes."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -158,12 +159,13 @@ def test_a_full_disk_leaves_no_shard(failing, tmp_path, monkeypatch):
 
     def full(*arguments):
         calls.append(arguments)
-        if len(calls) == 3:  # the description, the first shard, the second
+        # the description, the first shard, the second; fsync twice for each, the file and its folder
+        if len(calls) == {"replace": 3, "fsync": 5}[failing]:
             raise OSError(28, "No space left on device")
         return real(*arguments)
 
-    real = getattr(shards_room.os, failing)
-    monkeypatch.setattr(shards_room.os, failing, full)
+    real = getattr(os, failing)
+    monkeypatch.setattr(os, failing, full)
     with pytest.raises(OSError, match="No space"):
         record("medium", tmp_path / "full", deals=8, deals_per_shard=4)
     assert sorted(contents(tmp_path / "full")) == [shard_name(0), MANIFEST]

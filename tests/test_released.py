@@ -34,7 +34,7 @@ def test_a_release_is_whole(path):
 
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name)
 def test_both_formats_play_the_same_game(path):
-    """One action in a thousand may differ, where two logits are equal to rounding: the pairs' mean is close to 0."""
+    """Greedy play: only where two logits are equal to rounding may they part."""
     loaded = checkpoint.load(path / "weights.safetensors")
     player = make_player(path.name)
     assert isinstance(player, Policy)

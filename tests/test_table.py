@@ -19,10 +19,9 @@ from belote_env import Game, cli
 from belote_env.cards import CARD_NAMES, parse_card
 from belote_env.notation import parse_positions, parse_rules, rules_text
 from belote_env.players import make_player
-from belote_env.table import Duty, Seating, card_duty, counted, read_match, refusal, write_match
-from belote_env.table import duty as duty_room
-from belote_env.table import keep as keep_room
-from belote_env.table.view import hand_in_order, trick_winners
+from belote_env.table import Seating, read_match, write_match
+from belote_env.verdicts import Duty, card_duty, counted, hand_in_order, refusal, trick_winners
+from belote_env.verdicts import duty as duty_room
 
 ROOT = Path(__file__).parent.parent
 PRESETS = ("single_deal", "belote_501", "classic", "coinche", "contree")
@@ -213,7 +212,7 @@ def test_a_match_is_written_whole_or_not_at_all(failing, monkeypatch, tmp_path):
     def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(keep_room.os, failing, full)
+    monkeypatch.setattr(os, failing, full)
     with pytest.raises(OSError, match="No space"):
         write_match(path, Game("classic", seed=2), Seating())
     assert path.read_text() == before and [p.name for p in tmp_path.iterdir()] == ["match.txt"]

@@ -9,7 +9,7 @@ colver-isdd-50ms or colver-heuristic, with its `improved` bidder (benchmarks/col
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from rich.table import Table
 
 from belote_env.arena import MatchResult, play_match
 from belote_env.notation import parse_positions
-from belote_env.players import Heuristic, Player, Policy, Random, Split, make_player
+from belote_env.players import Player, Policy, Split, make_player
 from belote_env.rules import Rules, as_rules
 from models import checkpoint
 from models.player import NetPlayer
@@ -28,28 +28,11 @@ from training.command import Parser, refuse, sentence
 
 #: Evaluation deals are not those of training, whose tables draw from the run's own seed.
 EVALUATION_SEED = 20_261_129
+#: Who a policy is measured against when nobody says.
+OPPONENTS = ("random", "heuristic")
 DEALS = Path(__file__).parents[1] / "configs" / "deals"
 #: What is measured of a policy against an opponent: all of it, its cards alone, its calls alone.
 PARTS = ("whole", "cards", "calls")
-
-
-def measure(player: Player, rules: Rules, deals: int, seed: int = EVALUATION_SEED) -> dict[str, dict[str, Any]]:
-    """Points a deal of a player against Random and Heuristic: `MatchResult.to_dict` by opponent's name."""
-    opponents = (Random(seed), Heuristic())
-    return {
-        opponent.name: play_match(player, opponent, rules, deals=deals, seed=seed).to_dict() for opponent in opponents
-    }
-
-
-def show(results: dict[str, dict[str, Any]], deals: int, console: Console) -> None:
-    """Print one line an opponent."""
-    table = Table(title=f"{deals} duplicate pairs against each")
-    table.add_column("opponent")
-    table.add_column("points a deal", justify="right")
-    table.add_column("95 % interval", justify="right")
-    for name, result in results.items():
-        table.add_row(name, f"{result['mean']:+.1f}", f"± {result['interval']:.1f}")
-    console.print(table)
 
 
 def source_player(source: str, sample: bool = False, seed: int = 0) -> tuple[Player, Rules | None]:
@@ -94,22 +77,43 @@ def contests(player: Player, opponent: str, parts: bool) -> Iterator[tuple[str, 
         yield "calls", Split(player, opponent_player(opponent)), opponent_player(opponent)
 
 
+def measure(
+    player: Player, opponents: Sequence[str], rules: Rules, deals: int | NDArray[Any], parts: bool = False,
+    regret: bool = False, seed: int = EVALUATION_SEED,
+) -> Iterator[tuple[str, dict[str, MatchResult]]]:  # fmt: skip
+    """Play against each opponent in turn: its name, and a result for each part."""
+    for name in opponents:
+        yield name, {
+            part: play_match(
+                a, b, rules, deals, seed=seed, progress=sys.stderr.isatty(), pairs_at_once=512,
+                regret=regret and part == "whole",
+            )
+            for part, a, b in contests(player, name, parts)
+        }  # fmt: skip
+
+
+def to_dict(results: dict[str, dict[str, MatchResult]]) -> dict[str, Any]:
+    """Results by opponent and part, as JSON has them."""
+    return {name: {part: result.to_dict() for part, result in parts.items()} for name, parts in results.items()}
+
+
 def payoff_table(results: dict[str, dict[str, MatchResult]], console: Console) -> None:
-    """Print a line an opponent: points a deal by part, contracts, and CPU time of a decision."""
-    table = Table(title="points a deal, 95 % intervals over duplicate pairs")
-    for header in ("opponent", "pairs", *PARTS, "contracts", "made", "all pass", "CPU a decision"):
-        table.add_column(header, justify="left" if header == "opponent" else "right")
+    """Print a line an opponent: points a deal by part, contracts taken and made, CPU time of a decision."""
+    played = [part for part in PARTS if any(part in parts for parts in results.values())]
+    pairs = max(parts["whole"].pairs for parts in results.values())
+    table = Table(title=f"points a deal over {pairs:,} duplicate pairs, 95 % intervals")
+    table.add_column("opponent")
+    for header in (*played, "taken", "made", "all pass", "µs of CPU"):
+        table.add_column(header, justify="right")
     for name, parts in results.items():
         whole = parts["whole"]
-        cells = [f"{parts[p].mean:+.1f} ± {parts[p].interval:.1f}" if p in parts else "" for p in PARTS]
         table.add_row(
             name,
-            f"{whole.pairs:,}",
-            *cells,
+            *(f"{parts[part].mean:+.1f} ± {parts[part].interval:.1f}" for part in played),
             f"{whole.a.contracts / whole.deals:.0%}",
             f"{whole.a.made_rate:.0%}",
             f"{whole.all_pass / whole.deals:.1%}",
-            f"{whole.a.cpu_us:,.0f} / {whole.b.cpu_us:,.0f} µs",
+            f"{whole.a.cpu_us:,.0f} / {whole.b.cpu_us:,.0f}",
         )
     console.print(table)
 
@@ -163,7 +167,8 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = Parser(prog="python -m training.evaluate", description=__doc__.splitlines()[0])
     parser.add_argument("source", help="a run's directory, a checkpoint, an ONNX file or a released policy")
-    parser.add_argument("--against", default="random,heuristic", help="opponents, by commas (random,heuristic)")
+    usual = ",".join(OPPONENTS)
+    parser.add_argument("--against", default=usual, help=f"opponents, by commas ({usual})")
     parser.add_argument("--rules", help="a preset (that of the policy)")
     parser.add_argument("--pairs", type=int, default=2000, help="duplicate pairs of deals against each opponent (2000)")
     parser.add_argument("--seed", type=int, default=EVALUATION_SEED, help=f"of the deals ({EVALUATION_SEED})")
@@ -206,17 +211,11 @@ def evaluate(options: Any, console: Console) -> None:
         opponent_player(name)
     deals: int | NDArray[Any] = frozen_deals(options.deals, rules)[: options.pairs] if options.deals else options.pairs
     results: dict[str, dict[str, MatchResult]] = {}
-    for name in names:
-        results[name] = {
-            part: play_match(
-                a, b, rules, deals, seed=options.seed, progress=sys.stderr.isatty(), pairs_at_once=512,
-                regret=options.regret and part == "whole",
-            )
-            for part, a, b in contests(player, name, options.parts)
-        }  # fmt: skip
+    for name, parts in measure(player, names, rules, deals, options.parts, options.regret, options.seed):
+        results[name] = parts
         if options.json:  # as they come: opponents that think take hours
-            written = {k: {part: r.to_dict() for part, r in parts.items()} for k, parts in results.items()}
-            runs.write_json(options.json, {"source": options.source, "rules": rules.name, "against": written})
+            told = {"source": options.source, "rules": rules.name, "against": to_dict(results)}
+            runs.write_json(options.json, told)
     payoff_table(results, console)
     if options.regret:
         from belote_env.arena import regret_table

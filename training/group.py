@@ -26,6 +26,10 @@ class Group:
             self.rank, self.size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
         except ValueError as error:
             raise ValueError("RANK and WORLD_SIZE in the environment are not whole numbers.") from error
+        # nccl sums what lies on a GPU alone, and each process has one of its own
+        self._device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if device == "cuda" else "cpu")
+        if device == "cuda":
+            torch.cuda.set_device(self._device)
         if self.size > 1 and not dist.is_initialized():
             dist.init_process_group("nccl" if device == "cuda" else "gloo")
 
@@ -42,13 +46,13 @@ class Group:
 
     def sums(self, *numbers: float) -> list[float]:
         """Sums over the group, as float64."""
-        return self.sum_(torch.tensor(numbers, dtype=torch.float64)).tolist()
+        return self.sum_(torch.tensor(numbers, dtype=torch.float64, device=self._device)).tolist()
 
     def least(self, number: int) -> int:
         """The smallest over the group."""
         if self.size == 1:
             return number
-        tensor = torch.tensor([number])
+        tensor = torch.tensor([number], device=self._device)
         dist.all_reduce(tensor, dist.ReduceOp.MIN)
         return int(tensor)
 

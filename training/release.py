@@ -19,6 +19,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from belote_env.files import write_whole
 from models import checkpoint
 from models.export import write_onnx
 from training import run as runs
@@ -41,17 +42,17 @@ def release(name: str, paths: list[Path], directory: Path = RELEASED) -> Path:
     config = _config(loaded)
     target = directory / name
     target.mkdir(parents=True, exist_ok=True)
-    checkpoint.write_atomically(target / "weights.safetensors", (paths[-1] / runs.POLICY).read_bytes())
+    write_whole(target / "weights.safetensors", (paths[-1] / runs.POLICY).read_bytes())
     write_onnx(target / "policy.onnx", loaded.policy(), loaded.rules_digests, config.unit)
     for number, path in enumerate(paths, start=1):
         file = "config.toml" if number == len(paths) else f"config-{number}.toml"
-        checkpoint.write_atomically(target / file, (path / "config.toml").read_bytes())
-    checkpoint.write_atomically(target / "train.csv", _logs(paths).encode())
+        write_whole(target / file, (path / "config.toml").read_bytes())
+    write_whole(target / "train.csv", _logs(paths).encode())
     if (paths[-1] / runs.CURVES).is_file():
         shutil.copyfile(paths[-1] / runs.CURVES, target / runs.CURVES)
     files = sorted(path for path in target.iterdir() if path.name not in ("SHA256SUMS", "card.md"))
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
-    checkpoint.write_atomically(target / "SHA256SUMS", sums.encode())
+    write_whole(target / "SHA256SUMS", sums.encode())
     return target
 
 

@@ -90,7 +90,7 @@ class Rollout:
     @torch.inference_mode()
     def collect(self, policy: PolicyNet, iteration: int, past: PolicyNet | None = None) -> Counts:
         """Play; the policy draws its actions, `past` those of past teams (the policy itself where there is none)."""
-        vector, teams, self._policy = self.vector, self.teams, policy
+        vector, teams = self.vector, self.teams
         self._records = {name: _Record() for name in TOWERS}
         all_rows = np.arange(vector.num_envs)
         calls = passes = deals = doubled = against = taken = levels = 0
@@ -117,7 +117,7 @@ class Rollout:
             if len(rows):
                 actions[rows] = teams.bids(states, rows, seat, vector.frames)
                 if self.config.imitates:
-                    self._record("bid", rows, t, torch.from_numpy(actions[rows] - N_CARDS))
+                    self._record("bid", policy.bid, rows, t, torch.from_numpy(actions[rows] - N_CARDS))
             rows = np.flatnonzero(by_rule)
             if len(rows):
                 actions[rows] = teams.cards(states, rows, seat, vector.frames)
@@ -167,9 +167,9 @@ class Rollout:
                 bits, mask, chosen, log_probs.gather(1, chosen[:, None]).squeeze(1), t * len(self._tables) + rows
             )
 
-    def _record(self, name: str, rows: np.ndarray, t: int, chosen: Tensor) -> None:
+    def _record(self, name: str, tower: Tower, rows: np.ndarray, t: int, chosen: Tensor) -> None:
         """Keep the tower's actions `chosen`, which others took at `rows`, for the policy to imitate."""
-        bits, mask = self._seen(name, getattr(self._policy, name), rows, True)
+        bits, mask = self._seen(name, tower, rows, True)
         self._records[name].add(bits, mask, chosen, torch.zeros(len(rows)), t * len(self._tables) + rows)
 
     def _seen(self, name: str, tower: Tower, rows: np.ndarray, hidden: bool) -> tuple[Tensor, Tensor]:

@@ -25,6 +25,7 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 
 from belote_env.envs import SelfPlayVector
+from belote_env.files import write_whole
 from belote_env.rules import Rules
 from models import checkpoint
 from models.network import TOWERS
@@ -200,7 +201,7 @@ class Log:
         if kept:
             text = io.StringIO(newline="")
             csv.writer(text).writerows([COLUMNS, *kept])
-            checkpoint.write_atomically(self._file, text.getvalue().encode())
+            write_whole(self._file, text.getvalue().encode())
         self._writer = SummaryWriter(str(path), purge_step=start + 1 if start else None)
 
     def write(self, iteration: int, row: dict[str, float | None]) -> None:
@@ -243,4 +244,4 @@ def _rows(data: bytes, last: int) -> list[list[str]]:
 
 def write_json(path: Path, value: Any) -> None:
     """Replace a JSON file at once."""
-    checkpoint.write_atomically(path, (json.dumps(value, indent=2) + "\n").encode())
+    write_whole(path, (json.dumps(value, indent=2) + "\n").encode())

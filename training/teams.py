@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from belote_env.frames import framed_actions
-from belote_env.players import Heuristic
+from belote_env.players import Heuristic, Parameters
 from belote_env.rules import Rules
 from belote_env.state import AUCTION, CAPOT_LEVEL, FIRST_CALL
 from training.config import Config
@@ -23,8 +23,13 @@ BOLDNESS = ((-12.0, 80.0), (0.0, 70.0), (0.0, 60.0), (10.0, 70.0), (20.0, 60.0))
 
 
 def _bidder(more: float, coinche: float) -> Heuristic:
+    usual = Parameters()
     return Heuristic(
-        bid_base=30.0 + more, raise_base=30.0 - more, coinche=coinche, take_one=45.5 - more, take_two=43.0 - more
+        bid_base=usual.bid_base + more,
+        raise_base=usual.raise_base - more,
+        coinche=coinche,
+        take_one=usual.take_one - more,
+        take_two=usual.take_two - more,
     )
 
 
@@ -44,8 +49,9 @@ class Teams:
         self.opens = np.zeros(tables, bool)
         self._bidder = np.zeros((tables, 2), np.int8)
         self._bidders = [_bidder(*boldness) for boldness in BOLDNESS]
-        for bidder in self._bidders:
-            bidder.start(rules)
+        self._player = Heuristic()
+        for player in (*self._bidders, self._player):
+            player.start(rules)
 
     def draw(self, rows: NDArray[np.integer], deals: NDArray[np.int64]) -> None:
         """Draw the sides of the tables `rows` for their deals number `deals` (len(rows),)."""
@@ -98,7 +104,7 @@ class Teams:
         self, states: NDArray, rows: NDArray[np.integer], seats: NDArray[np.integer], frames: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """(len(rows),) Heuristic's cards at the tables `rows`, in the tables' frames."""
-        return framed_actions(self._bidders[1].act(states[rows], seats[rows]), frames[rows])
+        return framed_actions(self._player.act(states[rows], seats[rows]), frames[rows])
 
     def is_opening(self, states: NDArray) -> NDArray[np.bool_]:
         """(N,) bool, the first call of an auction that opens at random is due."""

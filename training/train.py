@@ -26,7 +26,7 @@ from models.player import NetPlayer
 from training import run as runs
 from training.command import Parser, refuse, sentence
 from training.config import Config, joined, load, parse_overrides
-from training.evaluate import EVALUATION_SEED, measure, show
+from training.evaluate import EVALUATION_SEED, OPPONENTS, measure, payoff_table, to_dict
 from training.group import Group
 from training.learner import Diverged, Learner, schedule
 from training.past import PastTeams
@@ -229,12 +229,12 @@ def _finish(
 ) -> None:
     """Write and measure the policy that a run has made."""
     runs.save_policy(path / runs.POLICY, learner, rules, counters, config)
-    results = measure(candidate(config, learner), rules, config.final_deals)
+    results = dict(measure(candidate(config, learner), OPPONENTS, rules, config.final_deals))
     runs.write_json(
         path / "result.json",
-        {"policy": runs.POLICY, "deals": config.final_deals, "counters": counters, "against": results},
+        {"policy": runs.POLICY, "deals": config.final_deals, "counters": counters, "against": to_dict(results)},
     )
-    show(results, config.final_deals, console)
+    payoff_table(results, console)
     console.print(
         f"{counters['decisions']:,} decisions, {counters['deals']:,} deals, {counters['seconds']:.0f} s; "
         f"the policy is {path / runs.POLICY}",

@@ -1,6 +1,6 @@
 """The 32 cards and their back as SVG: suits, ranks and emblems are paths of our own, so that cards need no font."""
 
-from xml.sax.saxutils import escape
+from html import escape
 
 from belote_env.cards import SUITS
 
@@ -68,7 +68,7 @@ def words(
     """A line of text on the base line y; `anchor` start, middle or end. Bold is an outline: every font has it."""
     weight = f' stroke="{fill}" stroke-width="{number(size / 26)}"' if bold else ""
     place = f'x="{number(x)}" y="{number(y)}" font-size="{number(size)}" text-anchor="{anchor}"'
-    return f'<text {place}{weight} fill="{fill}">{escape(text)}</text>'
+    return f'<text {place}{weight} fill="{fill}">{escape(text, quote=False)}</text>'
 
 
 def defs(cards: set[str]) -> str:

@@ -5,21 +5,11 @@ Law: the view of a seat depends only on what the seat can know, so pictures made
 
 from dataclasses import dataclass
 
-from belote_env.cards import (
-    CARD_NAMES,
-    CLUBS,
-    DIAMONDS,
-    HEARTS,
-    NO_TRUMP,
-    SPADES,
-    STRAINS,
-    STRENGTH,
-    SUITS,
-    parse_card,
-)
+from belote_env.cards import CARD_NAMES, SUITS
 from belote_env.game import Contract, Game
 from belote_env.rulings import shown
 from belote_env.state import N_CARDS, NOBODY
+from belote_env.verdicts import hand_in_order, trick_winners
 
 
 @dataclass(frozen=True)
@@ -110,9 +100,12 @@ def view_of(game: Game, seat: int | None = None, *, below: int | None = None, no
         below = 0 if seat is None else seat
     state = game._states[0]
     events = game.events()
-    played = [(event.seat, event.name) for event in events if event.action < N_CARDS]
+    played = [event for event in events if event.action < N_CARDS]
     taken_up = game.contract is not None and game.phase not in ("round one", "round two")
-    tricks = [_trick(played[k : k + 4], game) for k in range(0, len(played), 4)]
+    tricks = [
+        Trick(tuple((event.seat, event.name) for event in played[4 * k : 4 * k + 4]), winner)
+        for k, winner in enumerate(trick_winners(game, played))
+    ]
     # rules 2.1: clockwise the next seat is on the left of the one below
     around = (0, 1, 2, 3) if game.rules.direction == "clockwise" else (0, 3, 2, 1)
     first, second, third, fourth = (_place(game, (below + k) % 4, seat) for k in around)
@@ -143,8 +136,8 @@ def view_of(game: Game, seat: int | None = None, *, below: int | None = None, no
 
 
 def _place(game: Game, seat: int, viewer: int | None) -> Place:
-    hand = in_order(game.hand(seat), game.contract.trump if game.contract and game.phase == "play" else None)
-    cards: tuple[str | None, ...] = tuple(hand) if viewer in (None, seat) else (None,) * len(hand)
+    hand = hand_in_order(game, seat)
+    cards = tuple(CARD_NAMES[card] if viewer in (None, seat) else None for card in hand)
     state = game._states[0]
     said = [
         word
@@ -153,26 +146,3 @@ def _place(game: Game, seat: int, viewer: int | None) -> Place:
         for word in ("belote", "rebelote")[: int(state["belote_shown"][suit])]
     ]
     return Place(seat, cards, tuple(said))
-
-
-def in_order(hand: list[str], trump: str | None) -> list[str]:
-    """A hand as people hold it: trumps first, then suit by suit with the colours alternating, high cards first."""
-    strain = STRAINS.index(trump) if trump else NO_TRUMP
-    first = strain if strain < len(SUITS) else SPADES
-    reds = (HEARTS, DIAMONDS)
-    others = (SPADES, CLUBS) if first in reds else reds
-    suits = (first, others[0], 3 - first, others[1])  # S H D C: 3 - suit is the other one of its colour
-
-    def place(name: str) -> tuple[int, int]:
-        card = parse_card(name)
-        return suits.index(card // 8), -int(STRENGTH[strain, card // 8, card])
-
-    return sorted(hand, key=place)
-
-
-def _trick(cards: list[tuple[int, str]], game: Game) -> Trick:
-    assert game.contract is not None
-    strain = STRAINS.index(game.contract.trump)
-    led = CARD_NAMES.index(cards[0][1]) // 8
-    best = max(cards, key=lambda played: int(STRENGTH[strain, led, CARD_NAMES.index(played[1])]))
-    return Trick(tuple(cards), best[0])

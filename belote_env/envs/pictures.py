@@ -6,7 +6,6 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from belote_env.draw import check_raster, svg_to_rgb, table_svg, table_text
 from belote_env.envs.arguments import check_choice
 from belote_env.game import Game
 from belote_env.notation import position_text
@@ -24,6 +23,8 @@ def check_render_mode(mode: str | None, modes: tuple[str, ...] = RENDER_MODES) -
         return
     check_choice("render_mode", mode, modes)
     if mode == "rgb_array":
+        from belote_env.draw import check_raster  # loaded for those who look
+
         check_raster("render_mode='rgb_array'")
 
 
@@ -41,6 +42,8 @@ def frame(mode: str, states: NDArray[Any], i: int, rules: Rules, *, over: bool, 
         over: whether the episode is over.
         learner: the seat that learns; in pixels it sits below and the other hands lie face down. None: all are open.
     """
+    from belote_env.draw import svg_to_rgb, table_svg, table_text
+
     game = Game.parse(position_text(states, i, rules))
     cut = over and int(states[i]["phase"]) < DEAL_OVER
     note = "ended by an illegal action" if cut else ""

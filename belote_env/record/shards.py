@@ -3,11 +3,8 @@
 Law: a folder that was stopped and resumed at any moments holds the same bytes as one that was not.
 """
 
-import contextlib
 import importlib.util
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import belote_env
+from belote_env.files import write_whole
 from belote_env.game import Game
 from belote_env.notation import rules_text
 from belote_env.observation import LAYOUT_DIGEST, SIZE
@@ -142,26 +140,11 @@ def _open_folder(folder: Path, manifest: dict[str, Any]) -> None:
     for file in filter(_is_torn, folder.iterdir()):
         file.unlink()
     if not path.exists():
-        with _replacing(path) as torn:
-            torn.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        write_whole(path, (json.dumps(manifest, indent=2) + "\n").encode())
 
 
 def _is_torn(file: Path) -> bool:
     return file.name.endswith(".tmp") and file.name.startswith((".deals-", f".{MANIFEST}"))
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A name to write to, which becomes `path` once it is all on the disk."""
-    torn = path.with_name(f".{path.name}.tmp")
-    try:
-        yield torn
-        with torn.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(torn, path)
-    except BaseException:
-        torn.unlink(missing_ok=True)
-        raise
 
 
 def _write(path: Path, rows: Rows, texts: list[str], manifest: dict[str, Any]) -> None:
@@ -185,14 +168,15 @@ def _write(path: Path, rows: Rows, texts: list[str], manifest: dict[str, Any]) -
     }
     # how many deals there will be is no property of one file
     told = {key: str(value) for key, value in manifest.items() if key != "deals"}
-    with _replacing(path) as torn:
-        pq.write_table(
-            pa.table(columns).replace_schema_metadata(told),
-            torn,
-            compression="zstd",
-            use_dictionary=["text"],
-            row_group_size=len(rows["deal"]),
-        )
+    file = pa.BufferOutputStream()
+    pq.write_table(
+        pa.table(columns).replace_schema_metadata(told),
+        file,
+        compression="zstd",
+        use_dictionary=["text"],
+        row_group_size=len(rows["deal"]),
+    )
+    write_whole(path, file.getvalue().to_pybytes())
 
 
 def unpack(column: Any, bits: int = SIZE) -> NDArray[np.uint8]:

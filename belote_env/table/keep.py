@@ -2,10 +2,10 @@
 
 import json
 import os
-import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from belote_env.files import write_whole
 from belote_env.game import Game
 
 _MARK = "# belote play "
@@ -41,16 +41,7 @@ def write_match(path: Path, game: Game, seating: Seating) -> None:
     """
     path = path.resolve()
     text = f"{game.match_text()}\n{_MARK}{json.dumps(asdict(seating))}\n"
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, text.encode())
 
 
 def read_match(path: Path) -> tuple[str, Game, Seating]:

@@ -6,10 +6,9 @@ import numpy as np
 from rich.text import Text
 
 from belote_env.arena.deals import ask
-from belote_env.game import Event, Game
+from belote_env.game import Game
 from belote_env.players import Player, make_player
 from belote_env.sheet import rule_line, rule_sheet
-from belote_env.table.duty import choices, refusal
 from belote_env.table.keep import Seating, write_match
 from belote_env.table.screen import Screen
 from belote_env.table.view import (
@@ -22,6 +21,7 @@ from belote_env.table.view import (
     trick_lines,
     wrapped,
 )
+from belote_env.verdicts import choices, refusal
 
 PLACES = ("you", "next", "partner", "previous")
 #: Deals that `score` lists: the last ones.
@@ -161,7 +161,7 @@ class Session:
             "table": self._table,
             "last": self._last,
             "calls": lambda: self.screen.show(
-                [head_line(self.game, self.names), *call_lines(self.game, self._events())]
+                [head_line(self.game, self.names), *call_lines(self.game, self.game.events())]
             ),
             "score": self._score,
         }
@@ -177,12 +177,9 @@ class Session:
             return False
         return True
 
-    def _events(self) -> list[Event]:
-        return self.game.events()
-
     def _table(self) -> None:
         game, us = self.game, self.seating.seat % 2
-        events = self._events()
+        events = self.game.events()
         lines = [Text(""), *title_lines(game, self.names, us), head_line(game, self.names)]
         played = sum(event.action < 32 for event in events)
         if game.phase != "play" or played < 4:
@@ -197,7 +194,7 @@ class Session:
         self.screen.show(lines)
 
     def _last(self) -> None:
-        events = self._events()
+        events = self.game.events()
         tricks = sum(event.action < 32 for event in events) // 4
         if tricks:
             self.screen.show([head_line(self.game, self.names), *trick_lines(self.game, events, [tricks])])
@@ -207,7 +204,7 @@ class Session:
     def _count(self) -> None:
         game, us = self.game, self.seating.seat % 2
         lines = [Text("")]
-        events = self._events()
+        events = self.game.events()
         if any(event.action < 32 for event in events):
             lines += [head_line(game, self.names), *trick_lines(game, events, [8])]
         else:

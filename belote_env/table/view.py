@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from belote_env.cards import CARD_NAMES, HIGHER, NO_CARD, SUIT_MASK, cards_of, parse_card
+from belote_env.cards import CARD_NAMES, parse_card
 from belote_env.game import Contract, Event, Game
 from belote_env.notation import restart
-from belote_env.table.count import counted
-from belote_env.table.duty import SUIT_WORDS
+from belote_env.verdicts import SUIT_WORDS, counted, hand_in_order, trick_winners
 
 WIDTH = 79
 _LABEL, _COLUMN = 11, 17
@@ -18,7 +17,6 @@ MOST_ROUNDS = 8
 
 _STRAIN_WORDS = {"S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs", "NT": "no-trump", "AT": "all-trump"}
 _STYLES = ("bold", "bold red", "bold magenta", "bold green")  # S H D C
-_AUCTION_ORDER = 4  # no-trump's row: plain order in every suit
 
 Names = Sequence[str]
 
@@ -34,23 +32,6 @@ def contract_words(contract: Contract, names: Names) -> str:
     value = "" if contract.value is None else f"{contract.value} "
     verb = "play" if names[contract.taker] == "you" else "plays"
     return f"{names[contract.taker]} {verb} {value}{_STRAIN_WORDS[contract.trump]}{called}"
-
-
-def hand_in_order(game: Game, seat: int) -> list[int]:
-    """The cards a seat holds, trumps (or the turned suit) first, then suit by suit, each from high to low."""
-    s = game._states[0]
-    strain = int(s["strain"]) if game.contract is not None else -1
-    if strain < 0 and int(s["turned"]) != NO_CARD:
-        strain = int(s["turned"]) // 8
-    first = strain if 0 <= strain < 4 else 0
-    suits = [first, *(suit for suit in (0, 1, 3, 2) if suit != first)]  # black and red in turn
-    order = strain if strain >= 0 else _AUCTION_ORDER
-    ranked: list[int] = []
-    for suit in suits:
-        held = cards_of(int(s["hands"][seat]) & int(SUIT_MASK[suit]))
-        # a card's place is the number of the others that rank above it
-        ranked += sorted(held, key=lambda card: sum(int(HIGHER[order][card]) >> other & 1 for other in held))
-    return ranked
 
 
 def card_text(card: int, form: str = "{}") -> Text:
@@ -130,19 +111,6 @@ def trick_lines(game: Game, events: Sequence[Event], numbers: Sequence[int]) -> 
         line.rstrip()
         lines.append(line)
     return lines
-
-
-def trick_winners(game: Game, cards: Sequence[Event]) -> list[int]:
-    """The seat that has won each trick, or is winning the one on the table (rules 4)."""
-    strain, winners = int(game._states[0]["strain"]), []
-    for k in range(0, len(cards), 4):
-        best = cards[k]
-        for event in cards[k + 1 : k + 4]:
-            trump_on_plain = event.action // 8 == strain and best.action // 8 != strain
-            if trump_on_plain or int(HIGHER[strain][best.action]) >> event.action & 1:
-                best = event
-        winners.append(best.seat)
-    return winners
 
 
 def title_lines(game: Game, names: Names, us: int) -> list[Text]:

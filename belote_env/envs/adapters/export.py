@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from belote_env.files import write_whole
 from belote_env.observation import SIZE
 
 OPSET, IR_VERSION = 17, 9
@@ -41,8 +42,7 @@ def write_onnx(path: str | Path, layers: Iterable[Any]) -> Path:
         ValueError: a layer of another kind, or a first one that does not read SIZE bits. Nothing is written then.
     """
     try:
-        import onnx
-        from onnx import TensorProto, helper, numpy_helper
+        from onnx import TensorProto, helper
     except ImportError as error:
         raise ImportError("writing an ONNX file needs onnx: pip install onnx") from error
     nodes: list[Any] = []
@@ -73,22 +73,40 @@ def write_onnx(path: str | Path, layers: Iterable[Any]) -> Path:
     if not nodes:
         raise ValueError("no layer has anything to compute")
     nodes.append(helper.make_node("Identity", [source], ["logits"]))
-    graph = helper.make_graph(
-        nodes,
-        "policy",
-        [helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["n", SIZE])],
-        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", width])],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="belote-env")
-    model.ir_version = IR_VERSION
-    onnx.checker.check_model(model, full_check=True)
+    inputs = [helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["n", SIZE])]
+    outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", width])]
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_name(file.name + ".part")
-    unfinished.write_bytes(model.SerializeToString(deterministic=True))
-    unfinished.replace(file)
+    write_graph(file, nodes, inputs, outputs, constants)
     return file
+
+
+def write_graph(
+    path: Path,
+    nodes: list[Any],
+    inputs: list[Any],
+    outputs: list[Any],
+    constants: dict[str, Any],
+    metadata: dict[str, str] | None = None,
+) -> None:
+    """Check a graph and write it as one ONNX file, the same bytes for the same graph, whole or not at all.
+
+    Args:
+        nodes, inputs, outputs: as `onnx.helper` makes them.
+        constants: arrays by name.
+        metadata: of the model.
+    """
+    import onnx
+    from onnx import helper, numpy_helper
+
+    initial = [numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "policy", inputs, outputs, initial)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="belote-env")
+    model.ir_version = IR_VERSION
+    if metadata:
+        helper.set_model_props(model, metadata)
+    onnx.checker.check_model(model, full_check=True)
+    write_whole(path, model.SerializeToString(deterministic=True))
 
 
 _KINDS = ", ".join(_NODES)

@@ -7,10 +7,8 @@ from belote_env.game import Game
 from belote_env.notation import parse_action, rules_text
 from belote_env.rules import Rules
 from belote_env.state import (
-    CAPOT_LEVEL,
     COINCHE,
     FIRST_CALL,
-    GENERALE_LEVEL,
     LEVEL_VALUES,
     N_CARDS,
     NOBODY,
@@ -150,7 +148,7 @@ def choices(game: Game) -> str:
 
 
 def _strains(rules: Rules) -> list[str]:
-    return [*STRAINS[:4], *(["NT"] if rules.no_trump else []), *(["AT"] if rules.all_trump else [])]
+    return [STRAINS[strain] for strain in sorted({(bid - FIRST_CALL) % 6 for bid in rules.bids})]
 
 
 def _call_refusal(game: Game, action: int) -> str:
@@ -175,20 +173,12 @@ def _call_refusal(game: Game, action: int) -> str:
         return f"coinche is refused: {_no_coinche(game)}; {may}"
     level, strain = divmod(action - FIRST_CALL, 6)
     value = LEVEL_VALUES[level]
-    if STRAINS[strain] not in _strains(rules) or not _is_bid(rules, level):
+    if action not in rules.bids:
         return f"{value}{STRAINS[strain]} is not a bid of {rules_text(rules)} (rules 3.3, 9); {may}"
     standing = LEVEL_VALUES[int(s["level"])] if int(s["taker"]) != NOBODY else 0
     if value <= standing:
         return f"{name} is refused: each bid must have a higher value than the last, {standing} (rules 3.3); {may}"
     return f"{name} is refused: a seat that passed may not bid again (rules 3.3); {may}"
-
-
-def _is_bid(rules: Rules, level: int) -> bool:
-    if level == CAPOT_LEVEL:
-        return rules.capot_bid
-    if level == GENERALE_LEVEL:
-        return rules.generale
-    return LEVEL_VALUES[level] <= rules.bid_maximum
 
 
 def _no_coinche(game: Game) -> str:
