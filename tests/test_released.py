@@ -1,6 +1,8 @@
 """The released policies: whole, equal in both formats, in the wheel, and playable by name."""
 
+import csv
 import hashlib
+import struct
 import tomllib
 from pathlib import Path
 
@@ -9,13 +11,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
+pytest.importorskip("pydantic")
+pytest.importorskip("tensorboard")
+
+from tiny_runs import TINY, quietly, refused  # noqa: E402
 
 from belote_env.arena import play_match  # noqa: E402
 from belote_env.players import Policy, make_player  # noqa: E402
 from belote_env.players.policy import released_policies  # noqa: E402
 from models import checkpoint  # noqa: E402
 from models.player import NetPlayer  # noqa: E402
+from training import release, run  # noqa: E402
 from training.config import load  # noqa: E402
+from training.plots import plot_run  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 RELEASED = sorted(path for path in (ROOT / "models" / "released").iterdir() if path.is_dir())
@@ -40,6 +48,56 @@ def test_both_formats_play_the_same_game(path):
     assert isinstance(player, Policy)
     result = play_match(player, NetPlayer(loaded.policy()), loaded.rules, deals=50, seed=3)
     assert np.mean(result.differences != 0) < 0.1
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    """A run and one that began from it, with curves."""
+    home = tmp_path_factory.mktemp("runs")
+    first = TINY.model_copy(update={"name": "first", "iterations": 4})
+    assert quietly(first, home / "first")
+    second = {"name": "second", "seed": 2, "start_from": str(home / "first" / run.POLICY)}
+    assert quietly(first.model_copy(update=second), home / "second")
+    return [home / "first", home / "second"]
+
+
+def test_runs_are_released_whole_and_play_as_their_last(two_runs, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(release, "RELEASED", tmp_path)
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "card.md").write_text("by hand")
+    assert release.main(["small", *map(str, two_runs)]) == 0
+    made = tmp_path / "small"
+    assert capsys.readouterr().out.strip() == str(made)
+    names = {path.name for path in made.iterdir()}
+    assert names == {
+        *("weights.safetensors", "policy.onnx", "config-1.toml", "config.toml"),
+        *("train.csv", "curves.png", "SHA256SUMS", "card.md"),
+    }
+    test_a_release_is_whole(made)
+    assert (made / "card.md").read_text() == "by hand"
+    assert [load(made / name).name for name in ("config-1.toml", "config.toml")] == ["first", "second"]
+    with (made / "train.csv").open(newline="") as file:
+        assert [row["run"] for row in csv.DictReader(file)] == ["first"] * 4 + ["second"] * 4
+    played = [Policy(str(made / "policy.onnx")), NetPlayer(checkpoint.load(two_runs[1] / run.POLICY).policy())]
+    assert np.mean(play_match(*played, "classic", deals=50, seed=3).differences != 0) < 0.1
+
+
+def test_only_finished_runs_are_released(two_runs, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(release, "RELEASED", tmp_path)
+    assert "no policy.safetensors" in refused(capsys, release.main, "small", two_runs[0], tmp_path / "none")
+    assert "not a name" in refused(capsys, release.main, "../small", two_runs[0])
+    assert not list(tmp_path.iterdir())
+
+
+def test_curves_show_every_evaluation(two_runs, tmp_path):
+    """One PNG of the right size, drawn from whole logs, from logs of one row and from logs without evaluations."""
+    log = (two_runs[0] / run.LOG).read_text().splitlines(keepends=True)
+    for rows, name in ((len(log), "whole"), (2, "one"), (4, "unmeasured")):
+        (tmp_path / "log.csv").write_text("".join(log[:rows]))
+        plot_run(tmp_path / "log.csv", tmp_path / f"{name}.png", name)
+        image = (tmp_path / f"{name}.png").read_bytes()
+        assert image.startswith(b"\x89PNG") and struct.unpack(">II", image[16:24]) == (1300, 700)
+    assert len({(tmp_path / f"{name}.png").read_bytes() for name in ("whole", "one", "unmeasured")}) == 3
 
 
 def test_a_release_is_in_the_wheel():

@@ -22,7 +22,7 @@ from tiny_runs import ROOT, TEAMED, TINY, quietly, refused, rows, same, tensors 
 from belote_env.envs import SelfPlayVector  # noqa: E402
 from models import checkpoint  # noqa: E402
 from training import ppo, run  # noqa: E402
-from training.config import load  # noqa: E402
+from training.config import Config, load  # noqa: E402
 from training.group import Group  # noqa: E402
 from training.learner import Diverged, Learner  # noqa: E402
 from training.past import PastTeams  # noqa: E402
@@ -87,6 +87,31 @@ def test_a_run_begins_from_another_runs_policy(straight, tmp_path, capsys):
     assert "There is no file none.safetensors" in missing
     (tmp_path / "c.toml").write_text(begun.model_copy(update={"rules": "coinche"}).to_toml(), encoding="utf-8")
     assert "made for rules 'classic'" in refused(capsys, main, tmp_path / "c.toml", "--run", tmp_path / "fourth")
+
+
+def test_the_calls_begin_from_another_run(straight, tmp_path):
+    other = tmp_path / "other"
+    assert quietly(TINY.model_copy(update={"seed": 9}), other)
+    both = {"start_from": str(straight / run.POLICY), "start_bids_from": str(other / run.POLICY)}
+    still = {"learn": "bids", "bid_learning_rate": 1e-12, "final_bid_learning_rate": 1e-12}
+    begun = TINY.model_copy(update=both | still)
+    (tmp_path / "c.toml").write_text(begun.to_toml(), encoding="utf-8")
+    assert main([str(tmp_path / "c.toml"), "--dir", str(tmp_path / "begun"), "--iterations", "1"]) == 0
+    made = checkpoint.load(tmp_path / "begun" / run.POLICY).policy()
+    for tower, source in (("play", straight), ("bid", other)):
+        expected = getattr(checkpoint.load(source / run.POLICY).policy(), tower).state_dict()
+        for key, value in getattr(made, tower).state_dict().items():
+            torch.testing.assert_close(value, expected[key], atol=1e-6, rtol=0, msg=f"{tower}.{key}")
+    assert not same(made.play.state_dict(), checkpoint.load(other / run.POLICY).policy().play.state_dict())
+
+
+def test_torchrun_leaves_our_options_to_us():
+    """It reads abbreviations of its own options wherever they stand, so that none of ours may be one."""
+    from torch.distributed.run import get_args_parser
+
+    ours = ["c.toml", "--dir", "x", "--resume", *(f"--{name.replace('_', '-')}" for name in Config.model_fields)]
+    given = get_args_parser().parse_args(["--nproc-per-node", "2", "-m", "training.train", *ours])
+    assert given.training_script_args == ours
 
 
 def test_two_processes_are_one_with_as_many_tables(tmp_path):

@@ -29,7 +29,7 @@ from training.config import Config, from_fields
 RELEASED = Path(__file__).parents[1] / "models" / "released"
 
 
-def release(name: str, paths: list[Path], directory: Path = RELEASED) -> Path:
+def release(name: str, paths: list[Path], directory: Path) -> Path:
     """Write the release `name` from finished runs; returns its directory.
 
     Raises:
@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         options = parser.parse_args(arguments)
         if not options.name.replace("-", "").isalnum():
             parser.error(f"{options.name!r} is not a name of letters, digits and hyphens")
-        print(release(options.name, options.runs))
+        print(release(options.name, options.runs, RELEASED))
     except (OSError, ValueError) as error:
         return refuse(sentence(error))
     return 0

@@ -206,14 +206,20 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
                 break
     if spent() < 1:
         console.print(
-            f"Stopped after iteration {counters['iteration']}; go on with: "
-            f"python -m training.train --run {path} --resume",
+            f"Stopped after iteration {counters['iteration']}; go on with: {command(group)} {path} --resume",
             soft_wrap=True,
         )
         return False
     if group.leads:
         _finish(config, path, learner, rules, counters, console)
     return True
+
+
+def command(group: Group) -> str:
+    """How a run is resumed, up to its directory."""
+    if group.size == 1:
+        return "python -m training.train --run"
+    return f"torchrun --nproc-per-node {group.size} -m training.train --dir"
 
 
 def candidate(config: Config, learner: Learner) -> Player:
@@ -256,7 +262,8 @@ def main(arguments: list[str] | None = None) -> int:
         allow_abbrev=False,
     )
     parser.add_argument("config", nargs="?", type=Path, help="a TOML file such as configs/quick.toml")
-    parser.add_argument("--run", type=Path, help="directory of the run (runs/<name>)")
+    # torchrun takes any `--run` for an abbreviation of its own `--run-path`
+    parser.add_argument("--run", "--dir", type=Path, help="directory of the run (runs/<name>); --dir under torchrun")
     parser.add_argument("--resume", action="store_true", help="go on from the run's checkpoint")
     path: Path | None = None
 
