@@ -20,6 +20,7 @@ from belote_env.engine import apply
 from belote_env.notation import position_text
 from belote_env.players import Careless, Heuristic, Random, Search, as_player, make_player
 from belote_env.players.beliefs import DOUBT, HALF_DOUBT, likelihoods, likely_worlds
+from belote_env.players.expert import Expert
 from belote_env.players.playout import play_out
 from belote_env.solver import NO_VALUE, solve_many
 from belote_env.state import DEAL_OVER, PASS, PLAY
@@ -28,6 +29,7 @@ from belote_env.worlds import count_worlds, deal_worlds
 KINDS = {
     "solver": lambda: Search(6, mode="solver"),
     "playout": lambda: Search(6, bidder="playout"),
+    "late": lambda: Search(6, mode="solver", player=Careless(0.5), tricks=3),
     "careless": lambda: Careless(0.5),
 }
 
@@ -262,7 +264,38 @@ def test_levels_have_names():
     assert isinstance(make_player("easy"), Careless)
     assert isinstance(make_player("medium"), Heuristic)
     hard, expert = make_player("hard"), make_player("expert")
-    assert isinstance(hard, Search) and isinstance(expert, Search) and expert.worlds >= 4 * hard.worlds
+    assert isinstance(hard, Search) and isinstance(expert, Expert)
+    assert started(hard, "classic").name == "search(20)" and started(expert, "classic").name == "search(80)"
+
+
+def test_expert_is_a_released_policy_where_there_is_one(monkeypatch):
+    """With the extra `[onnx]`: its calls and early cards, and exact values at the end; at other tables Search."""
+    pytest.importorskip("onnxruntime")
+    expert = started(make_player("expert"), "contree")
+    assert expert.name == "search(40, solver, calls: contree, cards: contree, last 4 tricks)"
+    states, seats = positions("contree", "expert", deals=25, phase=PLAY)
+    alone = started(make_player("contree"), "contree").act(states, seats)
+    searched = started(Search(40, mode="solver", tricks=4), "contree").act(states, seats)
+    early = states["n_cards"] < 16
+    np.testing.assert_array_equal(expert.act(states, seats)[early], alone[early])
+    assert (expert.act(states, seats) != alone)[~early].any()
+    assert (expert.act(states, seats) == searched)[~early].mean() > 0.8
+    assert started(expert, "coinche").name == "search(80)"
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    assert started(make_player("expert"), "contree").name == "search(80)"
+
+
+@pytest.mark.parametrize("tricks", [1, 3, 8])
+def test_only_the_last_tricks_are_searched(tricks):
+    states, seats = positions("contree", f"tricks {tricks}", deals=12)
+    arguments = {"mode": "solver", "bidder": "random", "player": Careless(0.5)}
+    out = started(Search(10, tricks=tricks, **arguments), "contree").act(states, seats)
+    whole = started(Search(10, **arguments), "contree").act(states, seats)
+    cards = started(Careless(0.5), "contree").act(states, seats)
+    calls = started(Random(), "contree").act(states, seats)
+    playing, late = states["phase"] == PLAY, states["n_cards"] >= 32 - 4 * tricks
+    np.testing.assert_array_equal(out, np.where(playing, np.where(late, whole, cards), calls))
+    assert playing.any() and late.any() and not playing.all()
 
 
 def test_what_differs_has_another_name():
@@ -270,6 +303,7 @@ def test_what_differs_has_another_name():
     players = [bold, Heuristic(), Careless(0.3), Careless(0.4), Careless(0.3, Search(20)), Careless(0.3, bold)]
     players += [Search(20), Search(80), Search(ms=5), Search(20, mode="solver"), Search(20, bidder=bold)]
     players += [Search(20, bidder="playout"), Search(20, bidder="random"), Search(20, mode="solver", bidder="random")]
+    players += [Search(20, player="random"), Search(20, tricks=4), Search(20, player="random", tricks=4)]
     assert len({player.name for player in players}) == len(players)
     assert Search(20, bidder="medium").name == Search(20).name == "search(20)"
     assert Careless(0.3, "heuristic").name == make_player("easy").name == "careless(0.3)"
@@ -285,6 +319,8 @@ def test_what_differs_has_another_name():
         ({"ms": float("nan")}, "ms=nan: a number of milliseconds above 0 is needed"),
         ({"ms": 10**400}, "a number of milliseconds above 0 is needed"),
         ({"mode": np.array(["playout", "solver"])}, "is not one of 'playout', 'solver'"),
+        ({"tricks": 0}, "tricks=0: a whole number from 1 to 8"),
+        ({"player": "playout"}, "'playout' is not a player"),
         ({"mode": "guess"}, "mode='guess' is not one of 'playout', 'solver'"),
         ({"bidder": "solver"}, "bidder='solver' is neither 'playout' nor one of random, heuristic, easy"),
     ],

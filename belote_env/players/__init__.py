@@ -60,9 +60,9 @@ def _hard() -> Player:
 
 
 def _expert() -> Player:
-    from belote_env.players.search import Search
+    from belote_env.players.expert import Expert
 
-    return Search(80)
+    return Expert()
 
 
 #: What makes each player that has a name; what the levels are worth is in docs/players.md.

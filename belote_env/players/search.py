@@ -22,7 +22,7 @@ from belote_env.players.policy import released_policies
 from belote_env.rules import Rules
 from belote_env.rulings import shown, whole_number
 from belote_env.solver import NO_VALUE, solve_many
-from belote_env.state import COINCHE, FIRST_CALL, PASS, PLAY, SURCOINCHE
+from belote_env.state import COINCHE, FIRST_CALL, N_CARDS, PASS, PLAY, SURCOINCHE
 from belote_env.worlds import count_worlds
 
 MODES = ("playout", "solver")
@@ -38,7 +38,7 @@ Values = Callable[[States, Actions, States, NDArray[np.int64]], NDArray[np.float
 
 
 class Search(Player):
-    """Heuristic's action, or another that gains on it in the mean over worlds.
+    """Another player's action, Heuristic's by default, or one that gains on it in the mean over worlds.
 
     The worlds fit all that the seat has seen, those in which the calls make sense being likelier
     (`players.beliefs`).  What it does depends on its seed and on what the seat sees, on nothing hidden.
@@ -53,10 +53,12 @@ class Search(Player):
         mode: how a card is valued in a world: "playout", the deal's score when Heuristic plays all seats from there,
             each by its own view; "solver", the score with open hands.
         seed: 0..2**64-1.
+        player: whose cards are played unless another gains on them: a player, its name or a function.
+        tricks: only in so many tricks from the end are cards weighed, 1..8.
 
     Raises:
-        ValueError: an argument out of range, or a mode or bidder that does not exist.
-        TypeError: a bidder that is no player.
+        ValueError: an argument out of range, or a mode, bidder or player that does not exist.
+        TypeError: a bidder or player that is none.
     """
 
     def __init__(
@@ -67,6 +69,8 @@ class Search(Player):
         threads: int = 1,
         mode: str = "playout",
         seed: int = 0,
+        player: Player | str | Callable[..., int] = "heuristic",
+        tricks: int = 8,
     ) -> None:
         if not isinstance(mode, str) or mode not in MODES:
             raise ValueError(f"mode={shown(mode)} is not one of {', '.join(map(repr, MODES))}")
@@ -79,31 +83,39 @@ class Search(Player):
         self.threads = whole_number("threads", threads, 1, 1024)
         self.seed = whole_number("seed", seed, 0, 2**64 - 1)
         self.ms, self.mode = ms, mode
+        self.tricks = whole_number("tricks", tricks, 1, 8)
         self.bidder = bidder if isinstance(bidder, str) and bidder == "playout" else as_player(bidder)
+        self.player = as_player(player)
         words = [str(self.worlds) if ms is None else f"{ms:g} ms", *[mode] * (mode != "playout")]
         calls = self.bidder.name if isinstance(self.bidder, Player) else "playout"
         words += [f"calls: {calls}"] * (calls != "heuristic")
+        words += [f"cards: {self.player.name}"] * (self.player.name != "heuristic")
+        words += [f"last {self.tricks} tricks"] * (self.tricks < 8)
         self.name = f"search({', '.join(words)})"
         self._heuristic = Heuristic()
 
     def start(self, rules: Rules | str) -> None:
         super().start(rules)
         self._heuristic.start(self.rules)
+        self.player.start(self.rules)
         if isinstance(self.bidder, Player):
             self.bidder.start(self.rules)
 
     def act(self, states: States, seats: NDArray[np.integer[Any]]) -> Actions:
         viewers = np.ascontiguousarray(seats, np.int64)
-        out = self._heuristic.act(states, viewers)
+        out = np.empty(len(states), np.int64)
         in_play = states["phase"] == PLAY
-        free = np.array([len(self._legal(states, i)) > 1 for i in range(len(states))], bool)
+        cards, calls = np.flatnonzero(in_play), np.flatnonzero(~in_play)
+        bidder = self.bidder if isinstance(self.bidder, Player) else self._heuristic
+        for player, rows in ((self.player, cards), (bidder, calls)):
+            if len(rows):
+                out[rows] = player.act(states[rows], viewers[rows])
+        late = in_play & (states["n_cards"] >= N_CARDS - 4 * self.tricks)
+        free = [i for i in np.flatnonzero(late) if len(self._legal(states, i)) > 1]
         values = self._solved if self.mode == "solver" else self._played_cards
-        self._weigh(states, viewers, np.flatnonzero(in_play & free), out, values, _SURE_CARD)
-        calls = np.flatnonzero(~in_play)
+        self._weigh(states, viewers, np.array(free, np.int64), out, values, _SURE_CARD)
         if self.bidder == "playout":
             self._weigh(states, viewers, calls, out, self._played_calls, _SURE_CALL)
-        elif isinstance(self.bidder, Player) and len(calls):
-            out[calls] = self.bidder.act(states[calls], viewers[calls])
         return out
 
     def _weigh(
