@@ -272,10 +272,10 @@ def test_expert_is_a_released_policy_where_there_is_one(monkeypatch):
     """With the extra `[onnx]`: its calls and early cards, and exact values at the end; at other tables Search."""
     pytest.importorskip("onnxruntime")
     expert = started(make_player("expert"), "contree")
-    assert expert.name == "search(40, solver, calls: contree, cards: contree, last 4 tricks)"
+    assert expert.name == "search(120, solver, calls: contree, cards: contree, last 4 tricks)"
     states, seats = positions("contree", "expert", deals=25, phase=PLAY)
     alone = started(make_player("contree"), "contree").act(states, seats)
-    searched = started(Search(40, mode="solver", tricks=4), "contree").act(states, seats)
+    searched = started(Search(120, mode="solver", tricks=4), "contree").act(states, seats)
     early = states["n_cards"] < 16
     np.testing.assert_array_equal(expert.act(states, seats)[early], alone[early])
     assert (expert.act(states, seats) != alone)[~early].any()

@@ -42,5 +42,5 @@ def _strongest(rules: Rules) -> Player:
             policy.start(rules)
         except ValueError:  # made for other rules
             continue
-        return Search(40, mode="solver", bidder=policy, player=policy, tricks=4)
+        return Search(120, mode="solver", bidder=policy, player=policy, tricks=4)
     return Search(80)
