@@ -1,8 +1,8 @@
 """What somebody's own typed program may look like.
 
-`make wheel-test` checks it by `mypy --strict` against the installed wheel, outside the checkout, and then runs it there.
-`assert_type` fails where a type has become `Any`; the lines of `misuse` fail where mypy no longer objects to them, because
-strict mode reports an ignore that has nothing to ignore.
+`make wheel-test` checks it by `mypy --strict` against the installed wheel, outside the checkout, then runs it there.
+`assert_type` fails where a type has become `Any`; the lines of `misuse` fail where mypy no longer objects to them,
+because strict mode reports an ignore that has nothing to ignore.
 """
 
 from typing import Any, assert_type
@@ -91,7 +91,7 @@ def misuse() -> None:
     Game("classic", seed="seven")  # type: ignore[arg-type]
     Game("classic").play(None)  # type: ignore[arg-type]
     Game("classic").hand("north")  # type: ignore[arg-type]
-    belote_v0.env().step_all()  # type: ignore[attr-defined]
+    belote_v0.env().last().reward()  # type: ignore[attr-defined]
     SelfPlayVector("many")  # type: ignore[arg-type]
     BeloteVectorEnv(4).reset(seed="one")  # type: ignore[arg-type]
     play_match(3, "random")  # type: ignore[arg-type]

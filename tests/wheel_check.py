@@ -100,9 +100,9 @@ def play_vectors() -> int:
         assert (tables.rewards[:, 0] == -tables.rewards[:, 1]).all()
         assert not tables.rewards[~tables.done].any(), "a deal pays at its end"
     envs = gymnasium.make_vec("belote_env:belote/Belote-v0", num_envs=4)
-    seen, infos = envs.reset(seed=3)
+    seen, _ = envs.reset(seed=3)
     for _ in range(40):
-        seen, _, terminated, _, infos = envs.step(seen["action_mask"].argmax(1))
+        seen, _, terminated, _, _ = envs.step(seen["action_mask"].argmax(1))
         ended += int(terminated.sum())
     envs.close()
     assert ended >= 64 + 4, f"{ended} deals ended"
@@ -118,12 +118,12 @@ def play_search() -> float:
 
 def check_policy_is_refused() -> None:
     """Without ONNX Runtime a released policy is refused by the name of the extra."""
+    refusal = ""
     try:
         make_player("contree")
     except ImportError as error:
-        assert "belote-env[onnx]" in str(error), error
-    else:
-        raise AssertionError("a policy without ONNX Runtime")
+        refusal = str(error)
+    assert "belote-env[onnx]" in refusal, f"a policy without ONNX Runtime: {refusal or 'made'}"
 
 
 def play_policy() -> float:
