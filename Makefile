@@ -60,20 +60,23 @@ docs: $(INSTALLED) ## build the documentation into site/, strictly; it fetches n
 	@! grep -rnoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^"> ]+' site --include='*.html' \
 		|| { echo "the site fetches from elsewhere"; exit 1; }
 
-wheel-test: $(INSTALLED) ## build the wheel, install it in a clean environment and play from there
-	@set -eu; here=$$(pwd); tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	$(PY) -m build --outdir "$$tmp/dist" .; \
-	"$$here/$(PY)" -m venv "$$tmp/venv"; \
-	"$$tmp/venv/bin/python" -m pip install --quiet -c constraints.txt "$$tmp"/dist/*.whl; \
-	cd "$$tmp"; BELOTE_ENV_CACHE="$$tmp/cache" "$$tmp/venv/bin/python" -I "$$here/tests/wheel_check.py"
+wheel-test: $(INSTALLED) ## build the wheel, install it in a clean environment, check a typed program and play from there
+	@set -eu; here=$$(pwd); tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; export BELOTE_ENV_CACHE="$$tmp/cache"; \
+	$(PY) -m build --outdir "$$tmp/dist" .; wheel=$$(echo "$$tmp"/dist/*.whl); \
+	"$$here/$(PY)" -m venv "$$tmp/venv"; clean="$$tmp/venv/bin/python"; cp tests/user_program.py "$$tmp"; \
+	"$$clean" -m pip install --quiet -c constraints.txt "$$wheel"; \
+	cd "$$tmp"; "$$clean" -I "$$here/tests/wheel_check.py"; \
+	"$$here/$(PY)" -m mypy --strict --python-executable "$$clean" user_program.py; "$$clean" -I user_program.py; \
+	"$$clean" -m pip install --quiet -c "$$here/constraints.txt" "$$wheel[onnx]"; "$$clean" -I "$$here/tests/wheel_check.py" onnx
 
-adapters: .venv-examples/torch/.installed ## tests of the adapters for SB3, TorchRL, Tianshou and OpenSpiel
-	.venv-examples/torch/bin/python -m pytest tests/adapters $(ARGS)
+adapters: .venv-examples/torch/.installed ## test the adapters for SB3, TorchRL, Tianshou and OpenSpiel
+	OMP_NUM_THREADS=1 .venv-examples/torch/bin/python -m pytest tests/adapters $(ARGS)
 
-examples: $(GROUPS:%=examples-%) ## train with every framework and measure it against Random (a quarter of an hour)
+examples: $(GROUPS:%=examples-%) ## test the other adapters, train with every framework and measure it (a quarter of an hour)
 
 examples-%: .venv-examples/%/.installed
-	@set -e; for name in $(examples_$*); do echo "== $$name"; OMP_NUM_THREADS=1 .venv-examples/$*/bin/python examples/$$name.py; done
+	@set -e; if [ -f tests/adapters/test_$*.py ]; then OMP_NUM_THREADS=1 .venv-examples/$*/bin/python -m pytest tests/adapters/test_$*.py; fi; \
+	for name in $(examples_$*); do echo "== $$name"; OMP_NUM_THREADS=1 .venv-examples/$*/bin/python examples/$$name.py; done
 
 clean: ## remove what builds and tests leave behind; .venv and runs stay
 	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage
@@ -94,7 +97,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 .PRECIOUS: .venv-examples/%/.installed
 .venv-examples/%/.installed: pyproject.toml examples/constraints/%.txt
 	$(PYTHON) -m venv --clear .venv-examples/$*
-	.venv-examples/$*/bin/python -m pip install --disable-pip-version-check -c examples/constraints/$*.txt \
+	.venv-examples/$*/bin/python -m pip install --disable-pip-version-check --no-compile -c examples/constraints/$*.txt \
 		$(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) torch -e ".[$(extras_$*)]"
 	@touch $@
 

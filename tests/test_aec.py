@@ -136,7 +136,7 @@ def test_it_works_inside_pettingzoo_wrappers():
 
 def test_importing_it_brings_no_framework():
     code = "import sys; from belote_env import belote_v0"
-    check = "; print([m for m in ('torch', 'onnxruntime', 'ray', 'pygame') if m in sys.modules])"
+    check = "; print([m for m in ('torch', 'ray', 'tianshou', 'onnxruntime', 'pygame') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code + check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -96,7 +96,7 @@ def test_registering_is_idempotent_and_brings_no_framework():
         import belote_env, importlib, gymnasium
         importlib.reload(belote_env)
         assert "belote/Belote-v0" in gymnasium.registry
-        heavy = ("pettingzoo", "torch", "onnxruntime", "pygame", "belote_env.envs")
+        heavy = ("pettingzoo", "torch", "ray", "tianshou", "onnxruntime", "pygame", "belote_env.envs")
         print([name for name in heavy if name in sys.modules])"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -56,7 +56,7 @@ def test_masks_reach_a_dqn_policy_and_seeds_repeat():
     from tianshou.utils.net.common import Net
 
     runs = []
-    for _ in range(2):
+    for seed in (1, 1, 2):
         torch.manual_seed(3)
         np.random.seed(3)  # Tianshou explores with NumPy's global generator
         envs = DummyVectorEnv([lambda: make_env() for _ in range(4)])
@@ -66,7 +66,7 @@ def test_masks_reach_a_dqn_policy_and_seeds_repeat():
         )
         buffer = VectorReplayBuffer(2000, 4)
         collector = Collector(policy, envs, buffer, exploration_noise=True)
-        envs.seed(1)  # `reset(seed=…)` would give every table the same one
+        envs.seed(seed)  # `reset(seed=…)` would give every table the same one
         collector.reset()
         collector.collect(n_step=400)  # an illegal action would raise
         masks, actions = np.asarray(buffer.obs.mask), np.asarray(buffer.act)
@@ -74,4 +74,4 @@ def test_masks_reach_a_dqn_policy_and_seeds_repeat():
         assert taken.sum() == 400
         assert masks[taken, actions[taken]].all()
         runs.append(actions.tobytes() + np.asarray(buffer.rew).tobytes())
-    assert runs[0] == runs[1]
+    assert runs[0] == runs[1] != runs[2]
