@@ -18,7 +18,6 @@ from belote_env.frames import framed_actions  # noqa: E402
 from belote_env.observation import observe_batch  # noqa: E402
 from belote_env.players import Heuristic  # noqa: E402
 from belote_env.rules import Rules  # noqa: E402
-from belote_env.solver import NO_VALUE, solve_many  # noqa: E402
 from belote_env.state import AUCTION, FIRST_CALL, N_CARDS, PASS, PLAY  # noqa: E402
 from models.network import TOWERS, Critic, PolicyNet, Tower, masked_log_softmax  # noqa: E402
 from training.learner import Learner  # noqa: E402
@@ -75,9 +74,7 @@ def test_lots_are_drawn_in_proportion():
 # --- teams
 
 
-SHARED = TEAMED.model_copy(
-    update={"rule_opponents": 0.3, "past_opponents": 0.2, "rule_deals": 0, "seeded_auctions": 0.25}
-)
+SHARED = TEAMED.model_copy(update={"rule_opponents": 0.3, "past_opponents": 0.2, "seeded_auctions": 0.25})
 
 
 def drawn(config, first_table, n, deals):
@@ -107,17 +104,6 @@ def test_shares_and_sides_are_met_within_chance():
     assert not (ruled == OWN).any()
     assert near((ruled == PAST).any(1).sum(), n, 0.2)
     assert (drawn(TINY, 0, 100, 3).kind == OWN).all()
-
-
-def test_rule_deals_are_bid_by_rule_on_both_sides():
-    n = 20_000
-    config = SHARED.model_copy(update={"rule_deals": 0.4})
-    kind = drawn(config, 0, n, 3).kind
-    both = (kind == RULES).all(1)
-    assert near(both.sum(), n, 0.4)
-    assert near((kind == RULES).any(1).sum() - both.sum(), n, 0.3)
-    assert near((kind == PAST).any(1).sum(), n, 0.2)
-    assert near((kind == OWN).all(1).sum(), n, 0.1)
 
 
 def test_a_turn_up_has_no_opening_call():
@@ -410,31 +396,6 @@ def test_a_record_is_legal_and_its_probabilities_are_the_policys(watched):
         np.testing.assert_allclose(chosen, batch.log_probs, atol=1e-5)
         np.testing.assert_allclose(values, batch.values, atol=1e-5)
         np.testing.assert_allclose(batch.targets, batch.advantages + batch.values, atol=1e-5)
-
-
-@pytest.mark.parametrize("reward", ["tricks", "cards"])
-def test_cards_of_the_last_tricks_are_worth_what_the_solver_finds(reward):
-    """Each legal card, in the frame of its table and the unit of the critic; nothing is known earlier, nor of calls."""
-    config = CROWD.model_copy(update={"reward": reward})
-    rollout = Rollout(tables(config, kind=Watched), config)
-    rollout.collect(untrained(config).policy, 0)
-    record = rollout._records["play"]
-    seen = 0
-    for place, worth in zip(np.concatenate(record.places), torch.cat(record.worth), strict=True):
-        step, table = divmod(place, config.tables)
-        states, _, _, mask, frames, _ = (array[table : table + 1] for array in rollout.vector.log[step])
-        if states["n_cards"][0] < 32 - 4 * config.solved_tricks:
-            assert worth.isnan().all()
-            continue
-        solved = solve_many(states, config.rules, "points" if reward == "cards" else "score")[0]
-        expected = np.full(N_CARDS, np.nan, np.float32)
-        for card in np.flatnonzero(solved != NO_VALUE):
-            expected[framed_actions([card], frames)[0]] = solved[card] / config.unit
-        np.testing.assert_allclose(worth, expected, rtol=1e-6)
-        assert np.array_equal(~np.isnan(expected), mask[0, :N_CARDS] == 1)
-        seen += 1
-    assert seen > 100
-    assert all(bids.shape[1] == 0 for bids in rollout._records["bid"].worth)
 
 
 @pytest.mark.parametrize("clip", [0, 10])

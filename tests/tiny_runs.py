@@ -44,8 +44,6 @@ TEAMED = TINY.model_copy(
         "seeded_auctions": 0.5,
         "average": 0.8,
         "magnet": 0.05,
-        "rule_deals": 0.1,
-        "solved_tricks": 3,
         "evaluate_every": 0,
     }
 )

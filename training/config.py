@@ -53,10 +53,9 @@ class Config(BaseModel):
     bidders: Literal["own", "rules"] = "own"
     #: who plays the cards: the policy, or Heuristic, a hundred times as fast, while calls alone are learned.
     players: Literal["own", "rules"] = "own"
-    #: shares of the deals in which one side bids by rule, or is a past team, or in which all four bid by rule.
+    #: shares of the deals in which one side bids by rule, or is a past team.
     rule_opponents: Share = 0
     past_opponents: Share = 0
-    rule_deals: Share = 0
     #: iterations between the weights that become past teams, and how many of these are kept.
     past_every: Positive = 20
     past_kept: Positive = 6
@@ -91,9 +90,6 @@ class Config(BaseModel):
     gae_lambda: Share = 0.95
     #: weight of the policy's own value, which sees no hidden hands.
     value_weight: Annotated[float, Field(ge=0)] = 0.25
-    #: in so many tricks from the end the cards learn from what each of them is worth with open hands, instead of from
-    #: what the one played has brought.
-    solved_tricks: Annotated[int, Field(ge=0, le=5)] = 0
     #: weights of the entropy, for cards and for calls.
     play_entropy: Annotated[float, Field(ge=0)] = 0.015
     final_play_entropy: Annotated[float, Field(ge=0)] = 0.0015
@@ -134,8 +130,8 @@ class Config(BaseModel):
         for name in ("minibatch", "bid_minibatch"):
             if getattr(self, name) > decisions:
                 raise ValueError(f"{name} = {getattr(self, name)} exceeds the {decisions} decisions an iteration")
-        if self.rule_opponents + self.past_opponents + self.rule_deals > 1:
-            raise ValueError("rule_opponents, past_opponents and rule_deals are shares of the same deals and exceed 1")
+        if self.rule_opponents + self.past_opponents > 1:
+            raise ValueError("rule_opponents and past_opponents are shares of the same deals and exceed 1 together")
         if self.players == "rules" and "play" in self.learning:
             raise ValueError(f"learn = {self.learn!r} needs players = 'own': cards are learned from the policy's alone")
         if self.magnet and not self.average:

@@ -175,19 +175,13 @@ class Learner:
         spread = entropy(log_probs).sum()
         own_error = (values - batch.targets[chosen]).square().sum()
         if config.imitates and name == "bid":
-            policy_losses, entropy_weight = -log_prob, 0.0
+            policy_loss, entropy_weight = -log_prob.sum(), 0.0
             moved = torch.zeros(2)
         else:
             old = batch.log_probs[chosen]
-            policy_losses = ppo.policy_loss(log_prob, old, advantages[chosen], config.clip)
+            policy_loss = ppo.policy_loss(log_prob, old, advantages[chosen], config.clip).sum()
             kl, outside = ppo.approximate_kl(log_prob, old), ppo.clipped(log_prob, old, config.clip)
             moved = torch.stack([kl.sum(), outside.sum()])
-        if batch.worth.shape[1]:
-            worth = batch.worth[chosen]
-            solved = ~worth.isnan().all(1)
-            moving = ppo.replicator_loss(logits, batch.mask[chosen], worth.nan_to_num(0.0))
-            policy_losses = torch.where(solved, moving, policy_losses)
-        policy_loss = policy_losses.sum()
         loss = policy_loss + 0.5 * value_error - entropy_weight * spread + 0.5 * config.value_weight * own_error
         if anchor is not None:
             loss = loss + config.magnet * ppo.divergence(log_probs, anchor[chosen]).sum()

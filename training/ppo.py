@@ -3,7 +3,6 @@
 import torch
 from torch import Tensor
 
-from models.network import masked_log_softmax
 from training.group import Group
 
 
@@ -36,29 +35,6 @@ def clipped(log_prob: Tensor, old_log_prob: Tensor, clip: float) -> Tensor:
 def divergence(log_probs: Tensor, other: Tensor) -> Tensor:
     """(n,) KL(π ‖ other) in nats from log-probabilities (n, A) of both, illegal actions included."""
     return (log_probs.exp() * (log_probs - other)).sum(-1)
-
-
-def replicator_loss(logits: Tensor, mask: Tensor, worth: Tensor, bound: float = 6.0) -> Tensor:
-    """−Σ A·y, (n,): each legal action's logit y moves by its advantage A.
-
-    Unlike the gradient of Σ π·worth it does not vanish where the policy is sure and wrong.  A logit that is `bound`
-    away from the mean of its row is not pushed further (Hennes et al. 2020, "Neural replicator dynamics").
-
-    Args:
-        logits: (n, A), not masked.
-        mask: (n, A) bool, legal actions.
-        worth: (n, A), of each action; read where legal.
-    """
-    none = torch.zeros_like(logits)
-    count = mask.sum(1, keepdim=True).clamp(min=1)
-    centred = torch.where(mask, logits - torch.where(mask, logits, none).sum(1, keepdim=True) / count, none)
-    with torch.no_grad():
-        known = torch.where(mask, worth, none)
-        chances = masked_log_softmax(logits, mask).exp()
-        advantages = torch.where(mask, known - (chances * known).sum(1, keepdim=True), none)
-        away = ((centred > bound) & (advantages > 0)) | ((centred < -bound) & (advantages < 0))
-        advantages = torch.where(away, none, advantages)
-    return -(advantages * centred).sum(1)
 
 
 def explained_variance(value: Tensor, target: Tensor) -> float:

@@ -8,8 +8,6 @@ from torch import Tensor
 
 from belote_env.envs import SelfPlayVector
 from belote_env.envs.batch import REWARD_SCALE
-from belote_env.frames import real_actions
-from belote_env.solver import NO_VALUE, solve_many
 from belote_env.state import N_CARDS, PASS, PLAY
 from models.network import TOWERS, Critic, PolicyNet, Tower, tower_bits
 from training.advantage import seat_advantages
@@ -32,7 +30,6 @@ class Batch:
     advantages: Tensor  # (B,) float32
     targets: Tensor  # (B,) float32, for the critic
     values: Tensor  # (B,) float32, of the critic before learning
-    worth: Tensor  # (B, A) float32, of each action with open hands; NaN where that is not known; (B, 0) of calls
 
 
 @dataclass(frozen=True)
@@ -56,18 +53,14 @@ class _Record:
     actions: list[Tensor] = field(default_factory=list)
     log_probs: list[Tensor] = field(default_factory=list)
     places: list[np.ndarray] = field(default_factory=list)  # t · N + n
-    worth: list[Tensor] = field(default_factory=list)
 
-    def add(
-        self, bits: Tensor, mask: Tensor, actions: Tensor, log_probs: Tensor, places: np.ndarray, worth: Tensor
-    ) -> None:
+    def add(self, bits: Tensor, mask: Tensor, actions: Tensor, log_probs: Tensor, places: np.ndarray) -> None:
         """Append the decisions of one step."""
         self.bits.append(bits)
         self.mask.append(mask)
         self.actions.append(actions)
         self.log_probs.append(log_probs)
         self.places.append(places)
-        self.worth.append(worth)
 
 
 class Rollout:
@@ -170,35 +163,14 @@ class Rollout:
         chosen = draw_at(log_probs, torch.from_numpy(lot[rows])) if learns else log_probs.argmax(1)
         actions[rows] = chosen.numpy() + _FIRST[name]
         if recorded:
-            chances = log_probs.gather(1, chosen[:, None]).squeeze(1)
-            self._records[name].add(bits, mask, chosen, chances, t * len(self._tables) + rows, self._worth(name, rows))
+            self._records[name].add(
+                bits, mask, chosen, log_probs.gather(1, chosen[:, None]).squeeze(1), t * len(self._tables) + rows
+            )
 
     def _record(self, name: str, tower: Tower, rows: np.ndarray, t: int, chosen: Tensor) -> None:
         """Keep the tower's actions `chosen`, which others took at `rows`, for the policy to imitate."""
         bits, mask = self._seen(name, tower, rows, True)
-        places = t * len(self._tables) + rows
-        self._records[name].add(bits, mask, chosen, torch.zeros(len(rows)), places, torch.empty(len(rows), 0))
-
-    def _worth(self, name: str, rows: np.ndarray) -> Tensor:
-        """(n, 32) float32, what each card at `rows` is worth to its side with open hands, in `config.unit`.
-
-        NaN before the last `config.solved_tricks` tricks, and for cards that are not legal; (n, 0) of calls, and
-        in runs that solve nothing.
-        """
-        if name == "bid" or not self.config.solved_tricks:
-            return torch.empty(len(rows), 0)
-        worth = np.full((len(rows), N_CARDS), np.nan, np.float32)
-        states = self.vector.states[rows]
-        late = np.flatnonzero(states["n_cards"] >= N_CARDS - 4 * self.config.solved_tricks)
-        if len(late):
-            objective = "points" if self.config.reward == "cards" else "score"
-            solved = solve_many(states[late], self.vector.rules, objective, self.config.threads)
-            values = np.where(solved == NO_VALUE, np.nan, solved).astype(np.float32)
-            cards = np.tile(np.arange(N_CARDS), (len(late), 1))
-            frames = np.repeat(self.vector.frames[rows[late]], N_CARDS)
-            own = real_actions(cards.ravel(), frames).reshape(cards.shape)  # the card that a slot shows
-            worth[late] = np.take_along_axis(values, own, 1) / np.float32(self.config.unit)
-        return torch.from_numpy(worth)
+        self._records[name].add(bits, mask, chosen, torch.zeros(len(rows)), t * len(self._tables) + rows)
 
     def _seen(self, name: str, tower: Tower, rows: np.ndarray, hidden: bool) -> tuple[Tensor, Tensor]:
         """What a tower reads at `rows`, the hidden hands behind it where asked, and which of its actions are legal."""
@@ -240,7 +212,6 @@ class Rollout:
                 torch.from_numpy(advantages.flat[at]),
                 torch.from_numpy(targets.flat[at]),
                 torch.from_numpy(values.flat[at]),
-                torch.cat(record.worth)[kept],
             )
         self._records = {}
         return batches

@@ -64,7 +64,6 @@ class Teams:
         kind[at[chance < past], other[chance < past]] = PAST
         chosen = (chance >= past) & (chance < ruled)
         kind[at[chosen], other[chosen]] = RULES
-        kind[(chance >= ruled) & (chance < ruled + config.rule_deals)] = RULES
         self.kind[rows] = kind
         self._bidder[rows] = words(self._seed, table[:, None], deals[:, None], np.array([104, 105])) % np.uint64(
             len(BOLDNESS)
