@@ -111,7 +111,7 @@ class Search(Player):
             if len(rows):
                 out[rows] = player.act(states[rows], viewers[rows])
         late = in_play & (states["n_cards"] >= N_CARDS - 4 * self.tricks)
-        free = [i for i in np.flatnonzero(late) if len(self._legal(states, i)) > 1]
+        free = [i for i in np.flatnonzero(late).tolist() if len(self._legal(states, i)) > 1]
         values = self._solved if self.mode == "solver" else self._played_cards
         self._weigh(states, viewers, np.array(free, np.int64), out, values, _SURE_CARD)
         if self.bidder == "playout":
