@@ -306,7 +306,7 @@ def record_deals(
 ) -> None:
     """Record deals for learning, a row a decision (docs/record.md). The same command goes on where it stopped."""
     shards = record(player, out, parse_rules(rules), deals, seed, progress=sys.stderr.isatty())
-    typer.echo(f"{out}: {deals:,} deals in {len(shards):,} files")
+    typer.echo(f"{out}: {deals:,} deal{'s' * (deals > 1)} in {len(shards):,} file{'s' * (len(shards) > 1)}")
 
 
 def _line(name: str) -> str:
@@ -352,7 +352,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except (typer.Abort, KeyboardInterrupt):
         code = INTERRUPTED
-    except (ValueError, OSError, ImportError) as error:
+    except OSError as error:
+        place = "" if error.filename is None else f"{error.filename}: "
+        print(f"belote: {place}{error.strerror or error}", file=sys.stderr)
+        return BAD_INPUT
+    except (ValueError, ImportError) as error:
         print(f"belote: {error}", file=sys.stderr)
         return BAD_INPUT
     except MemoryError:

@@ -65,6 +65,19 @@ def test_every_row_is_the_decision_that_its_text_tells(text, name, tmp_path):
     assert deals == list(range(30))
 
 
+def test_a_folder_is_read_whole(tmp_path):
+    """As docs/record.md reads it: every file in order, and not the description beside them."""
+    paths = record("medium", tmp_path, "classic", deals=11, seed=1, deals_per_shard=2)
+    table = pq.read_table(tmp_path, ignore_prefixes=["record.json"])
+    assert table.to_pylist() == [row for path in paths for row in pq.read_table(path).to_pylist()]
+
+
+@pytest.mark.parametrize(("deals", "told"), [(1, "1 deal in 1 file"), (1001, "1,001 deals in 2 files")])
+def test_what_was_recorded_is_told(deals, told, tmp_path, capsys):
+    assert cli.main(["record", "--deals", str(deals), "--out", str(tmp_path / "data")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'data'}: {told}\n"
+
+
 def test_rewards_are_those_of_the_environment(tmp_path):
     """What `reward="tricks"` pays an agent between its decisions, deal by deal."""
     rows = pq.read_table(record("medium", tmp_path, "classic", deals=20, seed=3)[0]).to_pylist()

@@ -3,9 +3,11 @@
 import copy
 import pickle
 import random
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +16,15 @@ from test_aec import TABLES
 from test_resample import random_games
 
 import belote_env.players.search as searching
-from belote_env import Game, Rules
+from belote_env import Game, Rules, players
 from belote_env.cards import CARD_NAMES, cards_of
 from belote_env.engine import apply
 from belote_env.notation import position_text
-from belote_env.players import Careless, Heuristic, Random, Search, as_player, make_player
+from belote_env.players import PLAYERS, Careless, Heuristic, Random, Search, as_player, make_player
 from belote_env.players.beliefs import DOUBT, HALF_DOUBT, likelihoods, likely_worlds
 from belote_env.players.expert import Expert
 from belote_env.players.playout import play_out
+from belote_env.players.policy import released_policies
 from belote_env.solver import NO_VALUE, solve_many
 from belote_env.state import DEAL_OVER, PASS, PLAY
 from belote_env.worlds import count_worlds, deal_worlds
@@ -283,6 +286,25 @@ def test_expert_is_a_released_policy_where_there_is_one(monkeypatch):
     assert started(expert, "coinche").name == "search(80)"
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     assert started(make_player("expert"), "contree").name == "search(80)"
+
+
+def test_the_docs_say_what_each_name_is():
+    """Whatever a name is at a table, its row in docs/players.md has the Python of that player, and no other's."""
+    pytest.importorskip("onnxruntime")
+    page = (Path(__file__).parent.parent / "docs" / "players.md").read_text()
+    rows = dict(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| (`.*) \|$", page.partition("\n\n## ")[0], re.M))
+    known = {name: text for names, text in rows.items() for name in re.findall(r"`(\w+)`", names)}
+    assert set(known) == {*PLAYERS, *released_policies()}
+    words = {word: getattr(players, word) for word in players.__all__}
+    for name, text in known.items():
+        written = [eval(code, dict(words)) for code in re.findall(r"`([A-Z]\w*\(.*?\))`", text)]
+        found = set()
+        for rules in ("classic", "contree"):
+            try:
+                found.add(started(make_player(name), rules).name)
+            except ValueError:  # a policy made for other rules
+                assert name in released_policies()
+        assert {player.name for player in written} == found, name
 
 
 @pytest.mark.parametrize("tricks", [1, 3, 8])
