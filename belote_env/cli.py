@@ -1,5 +1,6 @@
 """`belote …`: the command line. Bad input is answered with one sentence on stderr and exit code 2."""
 
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -263,10 +264,10 @@ def play_at_table(
     ] = None,
 ) -> None:
     """Sit down at a table: a command a line, `help` lists them. The match is kept after every turn."""
+    if save is not None and save.exists() and not (resume is not None and save.samefile(resume)):
+        raise ValueError(f"--save {save}: there is a file already; --resume {save} goes on with its match")
     if resume is None:
-        if save is not None and save.exists():
-            raise ValueError(f"--save {save}: there is a file already; --resume {save} goes on with its match")
-        game, seating = Game(parse_rules(rules or "classic"), seed), Seating()
+        game, seating = Game(parse_rules("classic" if rules is None else rules), seed), Seating()
     else:
         for option, value in (("--rules", rules), ("--seed", seed)):
             if value is not None:
@@ -276,14 +277,15 @@ def play_at_table(
     seating = Seating(
         seating.seat if seat is None else seat,
         names * 3 if len(names) == 1 else names,  # type: ignore[arg-type]  # checked below
-        episode or seating.episode,
+        seating.episode if episode is None else episode,
     )
     check_seating(seating)
     path = save or resume or autosave_path()
+    session = Session(game, seating, hints, path)
     if save is None and resume is None:
         path.parent.mkdir(parents=True, exist_ok=True)
     check_file("--save", path)
-    Session(game, seating, hints, path).run()
+    session.run()
 
 
 @app.command("replay")
@@ -345,6 +347,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: by default those of the process.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal with few letters
     command = typer.main.get_command(app)
     try:
         code = int(

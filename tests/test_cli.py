@@ -1,6 +1,7 @@
 """The command line: what it prints, and how it answers bad input."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -224,3 +225,18 @@ def test_solve_refuses_what_is_not_in_play(position, sentence, capsys):
     assert cli.main(["solve", position]) == cli.BAD_INPUT
     error = capsys.readouterr().err
     assert sentence in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("arguments", [["show"], ["show", "--open"], ["rules"], ["rules", "contree"], ["solve"]])
+def test_a_terminal_with_few_letters(arguments, encoding):
+    command, *options = arguments
+    position = [] if command == "rules" else [line(1)]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "belote_env", command, *position, *options],
+        capture_output=True,
+        env=environment,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"") and done.stdout

@@ -15,7 +15,7 @@ from test_resample import another_world, random_games
 
 from belote_env import Game, Rules, belote_v0, cli
 from belote_env.cards import CARD_NAMES
-from belote_env.draw import HEIGHT, WIDTH, check_raster, svg_to_rgb, table_svg, table_text, view_of
+from belote_env.draw import HEIGHT, WIDTH, check_raster, svg_to_png, svg_to_rgb, table_svg, table_text, view_of
 from belote_env.envs import BeloteEnv, BeloteVectorEnv
 from belote_env.notation import position_text
 from belote_env.rules import PRESETS
@@ -327,3 +327,29 @@ def test_the_pictures_of_the_documentation_are_up_to_date():
     assert {path.name for path in FOLDER.glob("*.svg")} == set(drawn)
     for name, svg in drawn.items():
         assert (FOLDER / name).read_text(encoding="utf-8") == svg, f"{name}: python docs/pictures.py draws it anew"
+
+
+@pytest.mark.parametrize(
+    "seat", [True, -1, 4, 1.0, "0", float("nan"), 10**400, np.array([0, 1])], ids=lambda s: repr(s)[:9]
+)
+def test_what_is_no_seat_is_refused_by_every_view(seat):
+    game = Game("classic", seed=1)
+    for draw in (table_svg, table_text, view_of):
+        with pytest.raises(ValueError, match="is not a seat 0..3"):
+            draw(game, seat)
+    with pytest.raises(ValueError, match="is not a seat 0..3"):
+        view_of(game, below=seat)
+
+
+def test_a_seat_of_numpy_is_a_seat():
+    game = Game("classic", seed=1)
+    for draw in (table_svg, table_text):
+        assert [draw(game, seat) for seat in np.arange(4)] == [draw(game, seat) for seat in range(4)]
+
+
+@pytest.mark.parametrize("width", [0, -1, 10**9, 1.5, float("nan"), "800", True], ids=repr)
+def test_what_is_no_width_is_refused(width):
+    svg = table_svg(Game("classic", seed=1))
+    for draw in (lambda: table_svg(Game("classic", seed=1), width=width), lambda: svg_to_png(svg, width)):
+        with pytest.raises(ValueError, match="width=.*a whole number from 1 to"):
+            draw()

@@ -293,6 +293,16 @@ def test_a_file_without_metadata_plays_in_the_suits_own_order(tmp_path, mask):
     assert player.unit == 0
 
 
+@pytest.mark.parametrize("value", [-1e30, -np.inf, np.inf, np.nan])
+@pytest.mark.parametrize("sample", [False, True])
+def test_no_output_makes_it_play_an_illegal_action(tmp_path, value, sample):
+    foreign(tmp_path / "p.onnx", weights=np.full((SIZE, 41), value, np.float32))
+    player = Policy(tmp_path / "p.onnx", sample=sample)
+    player.start(CLASSIC)
+    states, seats = positions(CLASSIC, 50)
+    assert all(is_legal(states, i, CLASSIC, int(action)) for i, action in enumerate(player.act(states, seats)))
+
+
 UNFIT = {
     "too few bits": {"inputs": ("n", 767), "weights": WEIGHTS[1:]},
     "one position at a time": {"inputs": (1, SIZE), "outputs": (1, 41)},

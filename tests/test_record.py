@@ -15,7 +15,8 @@ import pytest
 
 from belote_env import Game, Rules, belote_v0, cli
 from belote_env.notation import parse_rules
-from belote_env.players import make_player
+from belote_env.players import Random, make_player
+from belote_env.players import expert as expert_room
 from belote_env.players.player import CallablePlayer
 from belote_env.record import MANIFEST, position_at, record, shard_name, unpack
 from belote_env.record import shards as shards_room
@@ -244,7 +245,7 @@ def test_another_record_is_refused(other, sentence, tmp_path):
     assert sentence in str(refused.value) and contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "7"])
+@pytest.mark.parametrize("text", ["", "[]", "{", "7", "[" * 100_000])
 def test_a_damaged_description_is_refused(text, tmp_path):
     (tmp_path / MANIFEST).write_text(text)
     with pytest.raises(ValueError, match="is not the description of a record"):
@@ -276,3 +277,32 @@ def test_a_step_that_is_none_is_refused():
 def test_importing_does_without_pyarrow():
     code = "import sys, belote_env.cli, belote_env.record; assert 'pyarrow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "other", "folder"])
+def test_a_damaged_file_is_refused(damage, tmp_path):
+    arguments = {"deals": 4, "deals_per_shard": 2}
+    whole = record("medium", tmp_path / "whole", **arguments)
+    record("medium", tmp_path / "other", **arguments, seed=1)
+    before = contents(tmp_path / "whole")
+    path = whole[1]
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    else:
+        other = (tmp_path / "other" / path.name).read_bytes()
+        path.write_bytes({"empty": b"", "cut": data[:-40], "other": other}[damage])
+    with pytest.raises(ValueError, match="is damaged, or of another record"):
+        record("medium", tmp_path / "whole", **arguments)
+    path.rmdir() if damage == "folder" else path.unlink()
+    record("medium", tmp_path / "whole", **arguments)
+    assert contents(tmp_path / "whole") == before
+
+
+def test_a_name_that_stands_for_another_player_is_another_record(tmp_path, monkeypatch):
+    record("expert", tmp_path, "contree", deals=1)
+    assert json.loads((tmp_path / MANIFEST).read_text())["plays"].startswith("search(")
+    monkeypatch.setattr(expert_room, "_strongest", lambda rules: Random())
+    with pytest.raises(ValueError, match="holds another record: plays 'search"):
+        record("expert", tmp_path, "contree", deals=1)

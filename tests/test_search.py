@@ -20,7 +20,7 @@ from belote_env import Game, Rules, players
 from belote_env.cards import CARD_NAMES, cards_of
 from belote_env.engine import apply
 from belote_env.notation import position_text
-from belote_env.players import PLAYERS, Careless, Heuristic, Random, Search, as_player, make_player
+from belote_env.players import PLAYERS, Careless, Heuristic, Player, Random, Search, as_player, make_player
 from belote_env.players.beliefs import DOUBT, HALF_DOUBT, likelihoods, likely_worlds
 from belote_env.players.expert import Expert
 from belote_env.players.playout import play_out
@@ -386,3 +386,35 @@ def test_copies_and_threads_play_the_same(kind, table):
     with ThreadPoolExecutor(3) as pool:
         for same in pool.map(lambda _: player.act(states.copy(), seats).tolist(), range(3)):
             assert same == actions
+
+
+def test_expert_is_copied_and_blind_at_the_policys_table():
+    pytest.importorskip("onnxruntime")
+    expert = started(make_player("expert"), "contree")
+    states, seats = positions("contree", "expert swap", deals=3)
+    actions = expert.act(states, seats)
+    for other in (pickle.loads(pickle.dumps(expert)), copy.deepcopy(expert)):
+        assert other.act(states, seats).tolist() == actions.tolist()
+    swapped, rows = deal_worlds(states, seats, "contree", 1, seed=99)
+    assert expert.act(swapped, seats[rows]).tolist() == actions[rows].tolist()
+
+
+class Answers(Player):
+    """Answers the same for every position."""
+
+    name = "answers"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def act(self, states, seats):
+        return np.full(len(states), self.answer) if isinstance(self.answer, int) else self.answer
+
+
+@pytest.mark.parametrize("answer", [0, 999, -1, None, np.zeros(1, np.int64)], ids=repr)
+@pytest.mark.parametrize("role", ["player", "bidder"])
+@pytest.mark.parametrize("mode", ["playout", "solver"])
+def test_what_is_gained_on_is_a_legal_action(mode, role, answer):
+    states, seats = positions("contree", "bad answers", deals=3)
+    with pytest.raises(ValueError, match="answers (played|must return)"):
+        started(Search(2, mode=mode, **{role: Answers(answer)}), "contree").act(states, seats)

@@ -500,6 +500,8 @@ def test_commands_answer(belote, tmp_path):
         (["--players", "chess"], "'chess' is not a player"),
         (["--hints", "chess"], "'chess' is not a player"),
         (["--seed", "-1"], "seed=-1"),
+        (["--episode", ""], "episode='' is not one of 'match', 'deal'"),
+        (["--rules", ""], "'' is not the text of rules"),
         (["--episode", "trick"], "episode='trick' is not one of 'match', 'deal'"),
         (["--resume", "/nowhere"], "No such file"),
         (["--save", "/nowhere/at/all"], "a file in a folder that exists is needed"),
@@ -509,7 +511,7 @@ def test_bad_input_is_one_sentence(arguments, sentence, belote, tmp_path):
     code, out, err = belote("play", *arguments)
     assert code == cli.BAD_INPUT and out == ""
     assert err.startswith("belote: ") and sentence in err and err.count("\n") == 1
-    assert not (tmp_path / "data" / "belote_env" / "match.txt").exists()
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_is_not_overwritten_by_a_new_match(belote, tmp_path):
@@ -517,6 +519,11 @@ def test_a_file_is_not_overwritten_by_a_new_match(belote, tmp_path):
     path.write_text("mine")
     code, _, err = belote("play", "--save", path)
     assert code == cli.BAD_INPUT and "there is a file already" in err and path.read_text() == "mine"
+    other = tmp_path / "other.txt"
+    write_match(other, Game("classic", seed=1), Seating())
+    code, _, err = belote("play", "--resume", other, "--save", path)
+    assert code == cli.BAD_INPUT and "there is a file already" in err and path.read_text() == "mine"
+    assert belote("play", "--resume", other, "--save", other, lines=["quit"])[0] == 0
 
 
 @pytest.mark.parametrize("command", [["play", "--resume"], ["replay"]])
@@ -529,6 +536,7 @@ def test_a_file_is_not_overwritten_by_a_new_match(belote, tmp_path):
         ("nonsense", "a position reads RULES"),
         (Game("classic", seed=1).to_text() + "\n# belote play {}", "does not say who sits where"),
         (Game("classic", seed=1).to_text() + "\n# belote play 7", "does not say who sits where"),
+        (Game("classic", seed=1).to_text() + "\n# belote play " + "[" * 100_000, "does not say who sits where"),
         (
             Game("classic", seed=1).to_text()
             + '\n# belote play {"seat": 9, "players": ["a", "b", "c"], "episode": "deal"}',
@@ -604,6 +612,12 @@ def test_replay_goes_to_tricks_and_deals(kept, belote):
     assert "'jump' is not one of" in shown[9][0] and shown[11] == ["This is the end."]
 
 
+@pytest.mark.parametrize("word", ["trick", "deal"])
+def test_replay_knows_no_huge_number(word, kept, belote):
+    code, out, _ = belote("replay", kept[0], lines=[f"{word} {'9' * 5000}", f"{word} 99", "quit"])
+    assert code == 0 and out.count(f"There is no {word} 9") == 2
+
+
 def test_a_terminal_gets_colour_and_no_color_is_heeded(kept):
     path, _ = kept
     command = [sys.executable, "-m", "belote_env", "replay", str(path), "--all"]
@@ -626,3 +640,43 @@ def test_a_terminal_with_few_letters(encoding, kept):
     environment = os.environ | {"PYTHONIOENCODING": encoding, "TERM": "dumb"}
     done = subprocess.run(command, capture_output=True, input=b"\xff\xfe\nrules all\n", cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["~nobody-of-this-name/x", "x" * 300, "a\0b", "loop/x", "loop", "match.txt/x", "."])
+def test_a_name_that_no_file_can_have_ends_nothing(name, belote, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "match.txt"
+    write_match(path, Game("classic", seed=1), Seating())
+    (tmp_path / "loop").symlink_to("loop")
+    code, out, err = belote("play", "--resume", path, "--players", "random", lines=[f"save {name}", "score", "quit"])
+    assert code == 0 and err == "" and "in progress" in out
+    said = " ".join(out.split())  # in as many lines as it needs
+    assert "cannot be written: " in said or "exists already" in said
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["loop", "match.txt"]
+
+
+def test_a_hint_of_a_player_that_cannot_be_loaded_ends_nothing(belote, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    policy = tmp_path / "policy.onnx"
+    policy.write_bytes(b"")
+    path = tmp_path / "match.txt"
+    code, out, err = belote("play", "--seed", 1, "--save", path, lines=[f"hint {policy}", "score", "quit"])
+    assert code == 0 and err == "" and "needs ONNX Runtime" in out and "in progress" in out
+
+
+@pytest.mark.parametrize("closed", ["stdin", "stdout"])
+@pytest.mark.parametrize("command", [["play", "--resume"], ["replay"]])
+def test_where_nobody_can_be_asked_it_ends(command, closed, kept, tmp_path):
+    path = tmp_path / "match.txt"
+    write_match(path, Game("classic", seed=1), Seating())
+    program = (
+        f"import sys; sys.{closed} = None; from belote_env.cli import main; sys.exit(main({[*command, str(path)]!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_saved_match_may_begin_with_a_mark_of_its_encoding(belote, tmp_path):
+    path = tmp_path / "match.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + Game("classic", seed=1).to_text().encode())
+    assert belote("replay", path, "--all")[0] == 0

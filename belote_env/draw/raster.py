@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from belote_env.rulings import whole_number
+
 #: Of every picture, in pixels: even, as video codecs want it.
 WIDTH, HEIGHT = 800, 600
 
@@ -31,9 +33,10 @@ def svg_to_png(svg: str, width: int = WIDTH) -> bytes:
     every machine, with fonts or without.
 
     Raises:
-        ValueError: the extra is missing, or the text is no SVG.
+        ValueError: the extra is missing, the text is no SVG, or a width that no picture has.
     """
     check_raster("a PNG")
+    width = whole_number("width", width, 1, 10_000)
     import resvg_py
     from PIL import ImageFont
 

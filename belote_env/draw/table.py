@@ -5,6 +5,7 @@ from belote_env.draw.panel import FELT_W, panel, strain_words
 from belote_env.draw.raster import HEIGHT, WIDTH
 from belote_env.draw.view import Place, Trick, View, view_of
 from belote_env.game import Game
+from belote_env.rulings import whole_number
 
 CLOTH, DIM, SHADE, LIGHT, SUN = "#2f5d50", "#264d42", "#1f4037", "#f4f1e6", "#e6bd5c"
 _MIDDLE_X, _MIDDLE_Y = FELT_W / 2, 286.0
@@ -30,8 +31,9 @@ def table_svg(
         width: `width` of the document in pixels; by default it takes the room it is given.
 
     Raises:
-        ValueError: not a seat.
+        ValueError: not a seat, or not a width.
     """
+    width = None if width is None else whole_number("width", width, 1, 10_000)
     return view_svg(view_of(game, seat, below=below, note=note), width)
 
 

@@ -4,6 +4,9 @@ Law: the view of a seat depends only on what the seat can know, so pictures made
 """
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from belote_env.cards import CARD_NAMES, SUITS
 from belote_env.game import Contract, Game
@@ -93,11 +96,8 @@ def view_of(game: Game, seat: int | None = None, *, below: int | None = None, no
     Raises:
         ValueError: not a seat.
     """
-    for value in (seat, below):
-        if value is not None and (isinstance(value, bool) or value not in (0, 1, 2, 3)):
-            raise ValueError(f"{shown(value)} is not a seat 0..3")
-    if below is None:
-        below = 0 if seat is None else seat
+    seat = None if seat is None else _checked_seat(seat)
+    below = (0 if seat is None else seat) if below is None else _checked_seat(below)
     state = game._states[0]
     events = game.events()
     played = [event for event in events if event.action < N_CARDS]
@@ -133,6 +133,13 @@ def view_of(game: Game, seat: int | None = None, *, below: int | None = None, no
         deal=int(state["deal"]) + 1,
         note=note,
     )
+
+
+def _checked_seat(seat: Any) -> int:
+    """A seat of Python or NumPy as an int; ValueError for anything else."""
+    if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= int(seat) <= 3:
+        raise ValueError(f"{shown(seat)} is not a seat 0..3")
+    return int(seat)
 
 
 def _place(game: Game, seat: int, viewer: int | None) -> Place:

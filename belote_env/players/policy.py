@@ -56,22 +56,34 @@ class Policy(Player):
         if not path.is_file():
             names = ", ".join(known) or "none here"
             raise ValueError(f"{shown(str(name_or_path))} is neither a file nor a released policy; there are {names}")
+        self.name = str(name_or_path) if str(name_or_path) in known else path.stem
+        self._path, self._threads = path, threads
+        self._load()
+        self._generator = np.random.default_rng(seed) if sample else None
+        self._read_shapes()
+        self._read_metadata()
+
+    def _load(self) -> None:
         try:
             import onnxruntime
         except ImportError as error:
             raise ImportError("a Policy needs ONNX Runtime: pip install 'belote-env[onnx]'") from error
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = whole_number("threads", threads, 1, 1024)
+        options.intra_op_num_threads = whole_number("threads", self._threads, 1, 1024)
         options.log_severity_level = 4
         try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(str(self._path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # ONNX Runtime has a class of its own for every kind of damage
-            raise ValueError(f"{path} is not an ONNX file that ONNX Runtime can load") from error
-        self.name = str(name_or_path) if str(name_or_path) in known else path.stem
-        self._path = path
-        self._generator = np.random.default_rng(seed) if sample else None
-        self._read_shapes()
-        self._read_metadata()
+            raise ValueError(f"{self._path} is not an ONNX file that ONNX Runtime can load") from error
+
+    # a session cannot be copied: a copy reads the file again
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_session"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._load()
 
     def _read_shapes(self) -> None:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
@@ -135,7 +147,8 @@ class Policy(Player):
         if len(self._inputs) == 2:
             feed[self._inputs[1]] = legal.astype(self._mask_type)
         outputs = self._session.run(None, feed)
-        logits = np.where(legal, np.asarray(outputs[0], np.float32), FILL)
+        # above every illegal one, also what a log-softmax has put at -inf
+        logits = np.where(legal, np.maximum(np.asarray(outputs[0], np.float32), FILL / 2), FILL)
         has_values = self.unit > 0 and len(outputs) > 1
         values = np.asarray(outputs[1], np.float32).reshape(-1) if has_values else np.zeros(len(logits), np.float32)
         return logits, values

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from belote_env.engine import legal_actions
 from belote_env.players import PLAYERS, as_player
+from belote_env.players.answers import answer_numbers, illegal_answer
 from belote_env.players.beliefs import likely_worlds
 from belote_env.players.heuristic import Heuristic
 from belote_env.players.player import Actions, Player, States
@@ -109,7 +110,7 @@ class Search(Player):
         bidder = self.bidder if isinstance(self.bidder, Player) else self._heuristic
         for player, rows in ((self.player, cards), (bidder, calls)):
             if len(rows):
-                out[rows] = player.act(states[rows], viewers[rows])
+                out[rows] = self._said(player, states, viewers, rows)
         late = in_play & (states["n_cards"] >= N_CARDS - 4 * self.tricks)
         free = [i for i in np.flatnonzero(late).tolist() if len(self._legal(states, i)) > 1]
         values = self._solved if self.mode == "solver" else self._played_cards
@@ -117,6 +118,15 @@ class Search(Player):
         if self.bidder == "playout":
             self._weigh(states, viewers, calls, out, self._played_calls, _SURE_CALL)
         return out
+
+    def _said(self, player: Player, states: States, seats: NDArray[np.int64], rows: NDArray[np.intp]) -> Actions:
+        """What the player answers at these rows; ValueError where it is no legal action: gains are over it."""
+        here = states[rows]
+        actions = answer_numbers(player, player.act(here, seats[rows]), states, rows, self.rules)
+        for i, action in zip(rows.tolist(), actions.tolist(), strict=True):
+            if action not in self._legal(states, i):
+                raise illegal_answer(player, action, states, i, self.rules)
+        return actions
 
     def _weigh(
         self,

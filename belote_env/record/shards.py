@@ -21,7 +21,7 @@ from belote_env.observation import LAYOUT_DIGEST, SIZE
 from belote_env.players import Player, as_player
 from belote_env.record.rows import Rows, play_deals
 from belote_env.rules import Rules, as_rules
-from belote_env.rulings import whole_number
+from belote_env.rulings import shown, whole_number
 
 #: Version of the columns; a change of their meaning raises it.
 SCHEMA_VERSION = 1
@@ -59,7 +59,8 @@ def record(
         The shards in order.
 
     Raises:
-        ValueError: pyarrow is missing, an argument is out of range, or the folder holds another record.
+        ValueError: pyarrow is missing, an argument is out of range, the folder holds another record, or a
+            damaged file.
         OSError: a file cannot be written.
     """
     check_pyarrow()
@@ -77,6 +78,7 @@ def record(
         "rules_digest": table.digest,
         "n_actions": table.n_actions,
         "player": name,
+        "plays": one.name,  # "expert" is not the same player everywhere
         "seed": seed,
         "deals": deals,
         "deals_per_shard": size,
@@ -84,6 +86,9 @@ def record(
     _open_folder(folder, manifest)
     count = -(-deals // size)
     shards = [folder / shard_name(k) for k in range(count)]
+    done = {path for path in shards if path.exists()}
+    for path in sorted(done):
+        _check_shard(path, manifest)
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -97,12 +102,12 @@ def record(
         task = bar.add_task(f"recording {name}", total=deals)
         for k, path in enumerate(shards):
             first, n = k * size, min(size, deals - k * size)
-            if not path.exists():
+            if path not in done:
 
-                def shown(part: float, first: int = first, n: int = n) -> None:
+                def advance(part: float, first: int = first, n: int = n) -> None:
                     bar.update(task, completed=first + part * n)
 
-                rows, texts = play_deals(one, table, seed, first, n, shown)
+                rows, texts = play_deals(one, table, seed, first, n, advance)
                 _write(path, rows, texts, manifest)
             bar.update(task, completed=first + n)
     return shards
@@ -126,13 +131,13 @@ def _open_folder(folder: Path, manifest: dict[str, Any]) -> None:
     if path.exists():
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             kept = None
         if not isinstance(kept, dict):
             raise ValueError(f"{path} is not the description of a record")
         differing = [key for key in manifest if kept.get(key) != manifest[key]]
         if differing:
-            told = ", ".join(f"{key} {kept.get(key)!r} there and {manifest[key]!r} here" for key in differing)
+            told = ", ".join(f"{key} {shown(kept.get(key))} there and {shown(manifest[key])} here" for key in differing)
             raise ValueError(f"{folder} holds another record: {told}")
     elif folder.exists() and any(not _is_torn(file) for file in folder.iterdir()):
         raise ValueError(f"{folder} is not empty and holds no record; name a new folder")
@@ -145,6 +150,25 @@ def _open_folder(folder: Path, manifest: dict[str, Any]) -> None:
 
 def _is_torn(file: Path) -> bool:
     return file.name.endswith(".tmp") and file.name.startswith((".deals-", f".{MANIFEST}"))
+
+
+def _told(manifest: dict[str, Any]) -> dict[str, str]:
+    """What a shard says of its record; how many deals there will be is no property of one file."""
+    return {key: str(value) for key, value in manifest.items() if key != "deals"}
+
+
+def _check_shard(path: Path, manifest: dict[str, Any]) -> None:
+    """ValueError unless a file that is there is a shard of this record, as far as its description goes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_metadata(path).metadata or {}
+    except (pa.ArrowException, OSError, ValueError):
+        found = {}
+    told = {key.encode(): value.encode() for key, value in _told(manifest).items()}
+    if any(found.get(key) != value for key, value in told.items()):
+        raise ValueError(f"{path} is damaged, or of another record; without it, it is recorded anew")
 
 
 def _write(path: Path, rows: Rows, texts: list[str], manifest: dict[str, Any]) -> None:
@@ -166,11 +190,9 @@ def _write(path: Path, rows: Rows, texts: list[str], manifest: dict[str, Any]) -
         "hands": hands,
         "text": text,
     }
-    # how many deals there will be is no property of one file
-    told = {key: str(value) for key, value in manifest.items() if key != "deals"}
     file = pa.BufferOutputStream()
     pq.write_table(
-        pa.table(columns).replace_schema_metadata(told),
+        pa.table(columns).replace_schema_metadata(_told(manifest)),
         file,
         compression="zstd",
         use_dictionary=["text"],

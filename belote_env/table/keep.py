@@ -7,6 +7,7 @@ from pathlib import Path
 
 from belote_env.files import write_whole
 from belote_env.game import Game
+from belote_env.rulings import shown
 
 _MARK = "# belote play "
 EPISODES = ("match", "deal")
@@ -52,7 +53,7 @@ def read_match(path: Path) -> tuple[str, Game, Seating]:
         ValueError: it holds no match, or a comment of `belote play` that says nothing sensible.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # an editor may have put its mark before it
         game = Game.parse(text)
         marked = [line[len(_MARK) :] for line in text.splitlines() if line.startswith(_MARK)]
         return text, game, _seating(marked[-1]) if marked else Seating()
@@ -64,8 +65,8 @@ def _seating(text: str) -> Seating:
     try:
         found = json.loads(text)
         seating = Seating(found["seat"], tuple(found["players"]), found["episode"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"the comment {_MARK}{text} does not say who sits where") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"the comment {shown(_MARK + text)} does not say who sits where") from error
     check_seating(seating)
     return seating
 

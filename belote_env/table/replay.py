@@ -165,9 +165,11 @@ class Replay:
         if word in moves and not rest:
             moved = moves[word]() is not False
             return "" if moved else f"This is the {'beginning' if word == 'back' else 'end'}."
-        if word in ("trick", "deal") and rest.strip().isdecimal():
+        number = rest.strip()
+        if word in ("trick", "deal") and number.isdecimal():
             go = self.to_trick if word == "trick" else self.to_deal
-            return "" if go(int(rest)) else f"There is no {word} {rest.strip()} here."
+            # Python reads no integer of more than 4300 digits
+            return "" if len(number) < 10 and go(int(number)) else f"There is no {word} {number} here."
         return f"{command!r} is not one of next, back, trick N, deal N, start, end, help, quit."
 
 

@@ -34,7 +34,9 @@ class Screen:
         self.show(wrapped(text))
 
     def ask(self, prompt: str) -> str | None:
-        """The next command without blanks around it; None at the end of the input."""
+        """The next command without blanks around it; None at the end of the input, or where nobody can be asked."""
+        if sys.stdin is None or sys.stdout is None:  # closed before the process began
+            return None
         try:
             line = input(prompt)
         except EOFError:

@@ -239,7 +239,7 @@ class Session:
         try:
             if name not in self._helpers:
                 self._helpers[name] = self._seated(name)
-        except ValueError as error:
+        except (ValueError, ImportError) as error:
             self.screen.say(f"{error}.")
             return
         actions, _ = ask(self._helpers[name], self.game._states, np.zeros(1, np.int64), self.game.rules)
@@ -253,14 +253,14 @@ class Session:
         self.screen.show(line for text in sheet.strip().splitlines() for line in wrapped(text))
 
     def _save(self, name: str) -> None:
-        path = Path(name).expanduser() if name else self.path
-        if name and path.exists():
-            self.screen.say(f"{path} exists already: name another file.")
-            return
         try:
+            path = Path(name).expanduser() if name else self.path
+            if name and path.exists():
+                self.screen.say(f"{path} exists already: name another file.")
+                return
             write_match(path, self.game, self.seating)
-        except OSError as error:
-            self.screen.say(f"{path}: cannot be written: {error.strerror}.")
+        except (OSError, ValueError, RuntimeError) as error:  # no such home, a name no file can have
+            self.screen.say(f"{name or self.path}: cannot be written: {getattr(error, 'strerror', None) or error}.")
             return
         self.screen.say(f"The match is in {path}.")
 

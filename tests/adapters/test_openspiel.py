@@ -8,6 +8,7 @@ import pytest
 
 pyspiel = pytest.importorskip("pyspiel")
 
+from endings import ending  # noqa: E402
 from open_spiel.python import rl_environment  # noqa: E402
 from open_spiel.python.algorithms import evaluate_bots, ismcts, mcts  # noqa: E402
 from truth import assert_varied, choose  # noqa: E402
@@ -173,6 +174,16 @@ def test_bots_as_players():
     assert (ours.differences == theirs.differences).all()
     with pytest.raises(ValueError, match="presets"):
         play_match(wrapped, "random", rules=Rules.preset("classic", target=500), deals=2)
+
+
+def test_what_has_no_calls_is_refused():
+    """A given contract cannot be reached by OpenSpiel's actions, nor a view before the cards are dealt."""
+    game = pyspiel.load_game("belote")
+    given = ending(random.Random(1), Rules.preset("classic"), "S", 12)
+    with pytest.raises(ValueError, match="needs the calls of a deal"):
+        game.state_of(given._states)
+    with pytest.raises(ValueError, match="still being dealt"):
+        game.new_initial_state().resample_from_infostate(0, random.random)
 
 
 def test_is_mcts_plays():

@@ -39,7 +39,8 @@ def write_onnx(path: str | Path, layers: Iterable[Any]) -> Path:
 
     Raises:
         ImportError: `onnx` is not installed.
-        ValueError: a layer of another kind, or a first one that does not read SIZE bits. Nothing is written then.
+        ValueError: a layer of another kind, a first one that does not read SIZE bits, or weights that
+            are no finite numbers. Nothing is written then.
     """
     try:
         from onnx import TensorProto, helper
@@ -52,23 +53,26 @@ def write_onnx(path: str | Path, layers: Iterable[Any]) -> Path:
         kind, result = type(layer).__name__, f"layer_{k}"
         inputs = [source]
         if hasattr(layer, "weight"):
-            for part in ("weight", "bias"):
-                constants[f"{result}_{part}"] = _array(getattr(layer, part))
-                inputs.append(f"{result}_{part}")
+            weight = np.ones(layer.normalized_shape, np.float32) if layer.weight is None else _array(layer.weight)
+            if weight.shape != ((width,) if kind == "LayerNorm" else (*weight.shape[:1], width)):
+                raise ValueError(f"layer {k}, {kind}, has weights of shape {weight.shape} and is given {width} numbers")
+            width = weight.shape[0]
+            bias = np.zeros(width, np.float32) if getattr(layer, "bias", None) is None else _array(layer.bias)
+            if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+                raise ValueError(f"layer {k}, {kind}, has weights that are no finite numbers")
+            constants[f"{result}_weight"], constants[f"{result}_bias"] = weight, bias
+            inputs += [f"{result}_weight", f"{result}_bias"]
         if kind == "LayerNorm":
             nodes.append(helper.make_node("LayerNormalization", inputs, [result], axis=-1, epsilon=float(layer.eps)))
         elif hasattr(layer, "weight"):
-            shape = constants[f"{result}_weight"].shape
-            if len(shape) != 2 or shape[1] != width:
-                raise ValueError(f"layer {k}, {kind}, has weights of shape {shape} and is given {width} numbers")
-            width = shape[0]
             nodes.append(helper.make_node("Gemm", inputs, [result], transB=1))
         elif kind not in _NODES:
             raise ValueError(f"layer {k} is a {kind}, which is not written; there are Linear, LayerNorm, {_KINDS}")
         elif _NODES[kind] is None:
-            continue
+            continue  # in a policy's use: a Dropout drops nothing then
         else:
-            nodes.append(helper.make_node(_NODES[kind], inputs, [result]))
+            alpha = {"alpha": float(layer.alpha)} if kind == "ELU" else {}
+            nodes.append(helper.make_node(_NODES[kind], inputs, [result], **alpha))
         source = result
     if not nodes:
         raise ValueError("no layer has anything to compute")
@@ -116,7 +120,7 @@ def _flat(layers: Iterable[Any]) -> Iterable[Any]:
     """Layers that compute, in order; what holds others is opened."""
     for layer in layers:
         inner = list(layer.children()) if hasattr(layer, "children") else []
-        if inner:
+        if inner or type(layer).__name__ == "Sequential":  # an empty one computes nothing
             yield from _flat(inner)
         else:
             yield layer
@@ -125,5 +129,5 @@ def _flat(layers: Iterable[Any]) -> Iterable[Any]:
 def _array(parameter: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
     """A parameter of torch, or an array, as float32."""
     if hasattr(parameter, "detach"):
-        parameter = parameter.detach().cpu().numpy()
+        parameter = parameter.detach().cpu().float().numpy()  # NumPy has no bfloat16
     return np.ascontiguousarray(parameter, np.float32)

@@ -27,7 +27,7 @@ from belote_env.observation import SIZE, observe_batch
 from belote_env.players import Player, as_player
 from belote_env.players.player import Actions, States
 from belote_env.rules import Rules
-from belote_env.state import DEAL_OVER, LEVEL_VALUES, MAX_CALLS, N_CARDS, new_states
+from belote_env.state import DEAL_OVER, LEVEL_VALUES, MAX_CALLS, N_CARDS, PLAY, new_states
 from belote_env.worlds import deal_worlds
 
 N_PLAYERS = 4
@@ -83,7 +83,13 @@ class BeloteGame(pyspiel.Game):
         return BeloteObserver(self.rules, params)
 
     def state_of(self, states: States) -> "BeloteState":
-        """The state of a record (1,) of a deal under way; match scores, which OpenSpiel does not see, are 0."""
+        """The state of a record (1,) of a deal under way; match scores, which OpenSpiel does not see, are 0.
+
+        Raises:
+            ValueError: a position whose contract was given: OpenSpiel's game begins with the bidding.
+        """
+        if not states["n_calls"][0] and states["phase"][0] >= PLAY:
+            raise ValueError(f"OpenSpiel's belote needs the calls of a deal: {position_text(states, 0, self.rules)}")
         record, made = states[0], self.new_initial_state()
         calls, cards = int(record["n_calls"]), int(record["n_cards"])
         made.apply_action(int(record["dealer"]))
@@ -158,7 +164,12 @@ class BeloteState(pyspiel.State):
 
         Args:
             probability_sampler: a function that returns numbers from 0 to 1.
+
+        Raises:
+            ValueError: the cards are still being dealt.
         """
+        if not self._is_dealt():
+            raise ValueError(f"the cards are still being dealt, there is nothing to draw: {self}")
         seed = int(probability_sampler() * 2**53)
         worlds, _ = deal_worlds(self.states, [player_id], self.rules, 1, seed)
         return self.get_game().state_of(worlds)  # type: ignore[no-any-return]
