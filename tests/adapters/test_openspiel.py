@@ -179,7 +179,7 @@ def test_bots_as_players():
 def test_what_has_no_calls_is_refused():
     """A given contract cannot be reached by OpenSpiel's actions, nor a view before the cards are dealt."""
     game = pyspiel.load_game("belote")
-    given = ending(random.Random(1), Rules.preset("classic"), "S", 12)
+    given = Game.parse(f"{Game(seed=1).to_text().partition(' calls')[0]} contract 1 S")
     with pytest.raises(ValueError, match="needs the calls of a deal"):
         game.state_of(given._states)
     with pytest.raises(ValueError, match="still being dealt"):
