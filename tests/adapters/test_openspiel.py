@@ -8,7 +8,6 @@ import pytest
 
 pyspiel = pytest.importorskip("pyspiel")
 
-from endings import ending  # noqa: E402
 from open_spiel.python import rl_environment  # noqa: E402
 from open_spiel.python.algorithms import evaluate_bots, ismcts, mcts  # noqa: E402
 from truth import assert_varied, choose  # noqa: E402
