@@ -107,26 +107,22 @@ class Search(Player):
         out = np.empty(len(states), np.int64)
         in_play = states["phase"] == PLAY
         cards, calls = np.flatnonzero(in_play), np.flatnonzero(~in_play)
+        legal = [self._legal(states, i) for i in range(len(states))]
         bidder = self.bidder if isinstance(self.bidder, Player) else self._heuristic
         for player, rows in ((self.player, cards), (bidder, calls)):
             if len(rows):
-                out[rows] = self._said(player, states, viewers, rows)
+                said = answer_numbers(player, player.act(states[rows], viewers[rows]), states, rows, self.rules)
+                for i, action in zip(rows.tolist(), said.tolist(), strict=True):
+                    if action not in legal[i]:  # gains are over it
+                        raise illegal_answer(player, action, states, i, self.rules)
+                out[rows] = said
         late = in_play & (states["n_cards"] >= N_CARDS - 4 * self.tricks)
-        free = [i for i in np.flatnonzero(late).tolist() if len(self._legal(states, i)) > 1]
+        free = [i for i in np.flatnonzero(late).tolist() if len(legal[i]) > 1]
         values = self._solved if self.mode == "solver" else self._played_cards
         self._weigh(states, viewers, np.array(free, np.int64), out, values, _SURE_CARD)
         if self.bidder == "playout":
             self._weigh(states, viewers, calls, out, self._played_calls, _SURE_CALL)
         return out
-
-    def _said(self, player: Player, states: States, seats: NDArray[np.int64], rows: NDArray[np.intp]) -> Actions:
-        """What the player answers at these rows; ValueError where it is no legal action: gains are over it."""
-        here = states[rows]
-        actions = answer_numbers(player, player.act(here, seats[rows]), states, rows, self.rules)
-        for i, action in zip(rows.tolist(), actions.tolist(), strict=True):
-            if action not in self._legal(states, i):
-                raise illegal_answer(player, action, states, i, self.rules)
-        return actions
 
     def _weigh(
         self,
