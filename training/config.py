@@ -62,6 +62,15 @@ class Config(BaseModel):
     #: share of the auctions that open with a call drawn at random.
     seeded_auctions: Share = 0
 
+    #: positions of `start_from`'s play that the tower for cards is fitted to instead of self-play (0: self-play); in so many
+    #: of the last tricks their cards are weighed over so many worlds, and so many points more are e times as likely.
+    lessons: Annotated[int, Field(ge=0, le=100_000_000)] = 0
+    solved_tricks: Annotated[int, Field(ge=0, le=8)] = 4
+    worlds: Annotated[int, Field(ge=1, le=10_000)] = 24
+    lesson_points: Annotated[float, Field(gt=0)] = 10
+
+    #: what the policy's tower for cards reads: the observation's bits, or the cards by rank among those still out.
+    inputs: Literal["bits", "ranked"] = "bits"
     #: widths of the hidden layers: of the policy's tower for cards and for calls, and of both of the critic.
     hidden: Widths = (256, 256)
     bid_hidden: Widths = (128, 128)
@@ -134,6 +143,8 @@ class Config(BaseModel):
             raise ValueError("rule_opponents and past_opponents are shares of the same deals and exceed 1 together")
         if self.players == "rules" and "play" in self.learning:
             raise ValueError(f"learn = {self.learn!r} needs players = 'own': cards are learned from the policy's alone")
+        if self.lessons and (not self.start_from or self.learn != "play" or self.bidders != "own"):
+            raise ValueError(f"lessons = {self.lessons} need start_from, learn = 'play' and bidders = 'own'")
         if self.magnet and not self.average:
             raise ValueError(f"magnet = {self.magnet} draws to an average, and average = 0 keeps none")
         return self

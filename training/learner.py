@@ -66,7 +66,7 @@ class Learner:
         self.config, self.group = config, group or Group()
         with torch.random.fork_rng(devices=[]):  # the global generator stays as it is
             torch.manual_seed(config.seed % 2**63)
-            policy = PolicyNet.for_rules(rules, config.hidden, config.bid_hidden)
+            policy = PolicyNet.for_rules(rules, config.hidden, config.bid_hidden, config.inputs)
             self.critic = Critic.for_policy(policy, config.critic_hidden).to(config.device)
         self.policy = policy.to(config.device)
         self.average = copy.deepcopy(self.policy).requires_grad_(False)
@@ -79,15 +79,16 @@ class Learner:
             for name in TOWERS
         }
 
-    def begin_from(self, policy: PolicyNet, critic: Critic | None, towers: Sequence[str] = TOWERS) -> None:
-        """Take over some towers of another run, of the same shapes.
+    def begin_from(self, policy: PolicyNet | None, critic: Critic | None, towers: Sequence[str] = TOWERS) -> None:
+        """Take over some towers of another run, of the same shapes; of a network that is None, nothing.
 
         Raises:
             ValueError: other shapes.
         """
         try:
             for name in towers:
-                getattr(self.policy, name).load_state_dict(getattr(policy, name).state_dict())
+                if policy is not None:
+                    getattr(self.policy, name).load_state_dict(getattr(policy, name).state_dict())
                 if critic is not None:
                     getattr(self.critic, name).load_state_dict(getattr(critic, name).state_dict())
         except RuntimeError as error:
@@ -111,11 +112,15 @@ class Learner:
             if smallest:
                 losses = self._update_tower(name, batches[name], smallest, now[name], iteration)
             row |= {f"{name}_{key}": value for key, value in losses.items()}
-        if self.config.average:
-            with torch.no_grad():
-                for slow, weight in zip(self.average.parameters(), self.policy.parameters(), strict=True):
-                    slow.lerp_(weight, 1 - self.config.average)
+        self.follow()
         return row
+
+    @torch.no_grad()
+    def follow(self) -> None:
+        """Let the slow average follow the policy, once an iteration."""
+        if self.config.average:
+            for slow, weight in zip(self.average.parameters(), self.policy.parameters(), strict=True):
+                slow.lerp_(weight, 1 - self.config.average)
 
     def _update_tower(
         self, name: str, batch: Batch, smallest: int, now: Schedule, iteration: int

@@ -33,6 +33,7 @@ from training.past import PastTeams
 from training.plots import plot_run
 from training.progress import Progress
 from training.rollout import Rollout
+from training.study import Study
 
 
 class Interrupt:
@@ -91,6 +92,8 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         loaded = checkpoints.load(checkpoint, config.rules)
     elif group.leads and checkpoint.exists():
         raise ValueError(f"{path} holds a run already: add --resume to go on with it, or choose another --run.")
+    if config.lessons and group.size > 1:
+        raise ValueError("a run of study is one process: its lessons are made by as many as it has threads.")
     if config.tables % group.size:
         raise ValueError(f"{config.tables} tables cannot be shared evenly by {group.size} processes.")
     torch.set_num_threads(config.threads)
@@ -123,7 +126,11 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         for source, towers in ((config.start_from, TOWERS), (config.start_bids_from, ("bid",))):
             if source:
                 given = checkpoints.load(source, config.rules)
-                learner.begin_from(given.policy(), given.critic() if "critic" in given.architecture else None, towers)
+                critic = given.critic() if "critic" in given.architecture else None
+                if config.lessons:  # the cards are learned anew, perhaps by a tower of another shape
+                    learner.begin_from(None, critic)
+                    towers = ("bid",)
+                learner.begin_from(given.policy(), critic, towers)
 
     def save() -> None:
         vectors = group.gathered(vector.snapshot())
@@ -135,6 +142,10 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
             (path / "config.toml").write_text(config.to_toml(), encoding="utf-8")
             (path / "commit.txt").write_text(runs.commit() + "\n", encoding="utf-8")
         save()
+
+    study = None
+    if config.lessons:
+        study = Study(config, path, checkpoints.load(config.start_from, config.rules).policy(), console)
 
     def spent() -> float:
         """Share of the run that is behind us, by iterations or by the clock, whichever is further."""
@@ -151,9 +162,13 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         while spent() < 1:
             start = time.monotonic()
             now = schedule(config, spent())
-            counts = rollout.collect(learner.policy, counters["iteration"], past.team(counters["iteration"]))
-            played = time.monotonic()
-            losses = learner.update(rollout.batches(learner.critic), now, counters["iteration"])
+            if study:
+                played = start
+                counts, losses = study.learn(learner, now["play"], counters["iteration"])
+            else:
+                counts = rollout.collect(learner.policy, counters["iteration"], past.team(counters["iteration"]))
+                played = time.monotonic()
+                losses = learner.update(rollout.batches(learner.critic), now, counters["iteration"])
             seconds = time.monotonic() - start
 
             decisions, deals = (int(x) for x in group.sums(counts.decisions, counts.deals))

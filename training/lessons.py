@@ -1,0 +1,154 @@
+"""Lessons: positions of a policy's own play, each with the probabilities that its cards should have.
+
+In the first tricks a lesson says what the policy did.  In the last ones each card is worth its exact value with open
+hands, in the mean over worlds that fit what the seat knows (`belote_env.players.beliefs`), and the likelier the more
+it is worth: what a search finds there, a network can learn.
+
+Lessons lie in files of `PER_FILE`, each written whole and decided by seed and number alone: a run that was stopped
+makes those that are missing.
+"""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from belote_env.envs import SelfPlayVector
+from belote_env.files import write_whole
+from belote_env.frames import framed_actions
+from belote_env.observation import observe_batch
+from belote_env.players import Heuristic
+from belote_env.players.beliefs import likely_worlds
+from belote_env.rules import Rules, as_rules
+from belote_env.solver import NO_VALUE, solve_many
+from belote_env.state import N_CARDS
+from models.network import FILL, PolicyNet
+from training.config import Config
+from training.draws import words
+from training.rollout import Rollout
+
+PER_FILE = 32_768
+#: Positions that are weighed at a time.
+_AT_ONCE = 1024
+#: Worlds dealt for each one weighed; a third of what a search affords at the table, for as many more lessons.
+_DEALT_FOR_ONE = 3
+
+
+class Lessons:
+    """Lessons in memory, packed.
+
+    Attributes:
+        bits: (n, SIZE / 8) uint8, observations in the canonical frame, packed.
+        legal: (n, 4) uint8, which cards are legal in that frame, packed.
+        targets: (n, 32) float16, probabilities that the cards should have.
+    """
+
+    def __init__(self, bits: NDArray[np.uint8], legal: NDArray[np.uint8], targets: NDArray[np.float16]) -> None:
+        self.bits, self.legal, self.targets = bits, legal, targets
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def batch(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+        """Of some lessons, the bits (n, K) uint8 of some columns, the mask (n, 32) bool, the targets (n, 32) float32."""
+        bits = np.unpackbits(self.bits[rows], axis=1)[:, columns]
+        mask = np.unpackbits(self.legal[rows], axis=1).view(bool)
+        return torch.from_numpy(bits), torch.from_numpy(mask), torch.from_numpy(self.targets[rows].astype(np.float32))
+
+
+def file_of(path: Path, number: int) -> Path:
+    """Where lessons of a number lie in a run's directory."""
+    return path / "lessons" / f"{number:04}.npz"
+
+
+def load(path: Path, files: int) -> Lessons:
+    """The lessons of files 0 to `files` - 1 of a run.
+
+    Raises:
+        OSError, ValueError: a file that is missing or damaged.
+    """
+    parts: dict[str, list[NDArray[Any]]] = {"bits": [], "legal": [], "targets": []}
+    for number in range(files):
+        with np.load(file_of(path, number)) as kept:
+            for name, part in parts.items():
+                part.append(kept[name])
+    return Lessons(**{name: np.concatenate(part) for name, part in parts.items()})
+
+
+def make(config: Config, teacher: PolicyNet, path: Path, number: int) -> None:
+    """Write the file of that number."""
+    out = io.BytesIO()
+    np.savez(out, **_lessons(config, as_rules(config.rules), teacher, number))
+    file = file_of(path, number)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(file, out.getvalue())
+
+
+def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int) -> dict[str, NDArray[Any]]:
+    """PER_FILE positions of play and what they teach."""
+    seed = int(words(config.seed, number, 111)[()] >> np.uint64(1))
+    played = _Watched(config.model_copy(update={"seed": seed, "learn": "play"}), rules)
+    states, seats = played.positions(policy, PER_FILE)
+    observations, masks, frames = observe_batch(states, seats, rules, canonical=True)
+    legal = masks[:, :N_CARDS] != 0
+    bits = torch.from_numpy(observations[:, policy.play.columns.numpy()])
+    with torch.inference_mode():
+        pieces = zip(bits.split(4096), torch.from_numpy(legal).split(4096), strict=True)
+        targets = torch.cat([policy.play.log_probs(*piece).exp() for piece in pieces]).numpy()
+    late = np.flatnonzero(states["n_cards"] >= N_CARDS - 4 * config.solved_tricks)
+    heuristic = Heuristic()
+    heuristic.start(rules)
+    for begin in range(0, len(late), _AT_ONCE):
+        rows = late[begin : begin + _AT_ONCE]
+        worlds, of, weights = likely_worlds(
+            states[rows], seats[rows], rules, heuristic, config.worlds, (seed + begin) % 2**64, _DEALT_FOR_ONE
+        )
+        values = solve_many(worlds, rules, "score", config.threads).astype(np.float64)
+        values[values == NO_VALUE] = 0
+        sums = np.zeros((len(rows), N_CARDS))
+        np.add.at(sums, of, weights[:, None] * values)
+        means = sums / np.bincount(of, weights, len(rows))[:, None]
+        # from the suits' own order to the frame's
+        slots = framed_actions(np.tile(np.arange(N_CARDS), len(rows)), np.repeat(frames[rows], N_CARDS))
+        framed = np.empty_like(means)
+        np.put_along_axis(framed, slots.reshape(means.shape), means, axis=1)
+        scaled = torch.from_numpy(np.where(legal[rows], framed / config.lesson_points, FILL))
+        targets[rows] = torch.softmax(scaled, 1).numpy()
+    return {
+        "bits": np.packbits(observations, axis=1),
+        "legal": np.packbits(legal, axis=1),
+        "targets": targets.astype(np.float16),
+    }
+
+
+class _Watched(Rollout):
+    """A rollout that keeps the positions in which the policy chose a card."""
+
+    def __init__(self, config: Config, rules: Rules) -> None:
+        vector = SelfPlayVector(
+            config.tables, rules, reward=config.reward, seed=config.seed, threads=config.threads, skip_forced=True,
+            canonical=True, hidden=True,
+        )  # fmt: skip
+        super().__init__(vector, config)
+        self._seen_states: list[NDArray[Any]] = []
+        self._seen_seats: list[NDArray[np.int64]] = []
+
+    def positions(self, policy: PolicyNet, wanted: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """So many of them, drawn from more, and the seats to play."""
+        iteration = 0
+        while sum(map(len, self._seen_seats)) < 2 * wanted:
+            self.collect(policy, iteration)
+            iteration += 1
+        states, seats = np.concatenate(self._seen_states), np.concatenate(self._seen_seats)
+        chosen = np.random.default_rng(self.config.seed).permutation(len(seats))[:wanted]
+        return states[chosen], seats[chosen]
+
+    def _act(self, policy: PolicyNet, name: str, rows: Any, lot: Any, actions: Any, t: int = -1) -> None:
+        if name == "play":
+            self._seen_states.append(self.vector.states[rows].copy())
+            self._seen_seats.append(self.vector.seat[rows].astype(np.int64))
+        super()._act(policy, name, rows, lot, actions, -1)
