@@ -80,9 +80,7 @@ class Tower(nn.Module):
 
     columns: Tensor
 
-    def __init__(
-        self, columns: np.ndarray | Tensor, hidden: Sequence[int], actions: int, inputs: str = "bits"
-    ) -> None:
+    def __init__(self, columns: np.ndarray | Tensor, hidden: Sequence[int], actions: int, inputs: str = "bits") -> None:
         super().__init__()
         self.register_buffer("columns", torch.as_tensor(columns, dtype=torch.int64))
         width = ranked_size(len(self.columns)) if inputs == "ranked" else len(self.columns)

@@ -72,7 +72,9 @@ class RankedInputs(nn.Module):
         for name in ("winner", "taker", "belote", "points_us", "points_them"):
             needed += range(OFFSETS[name], OFFSETS[name] + _SIZES[name])
         if not at.keys() >= set(needed):
-            raise ValueError("ranked inputs need all columns of the cards, the winner, the taker, belote and the points")
+            raise ValueError(
+                "ranked inputs need all columns of the cards, the winner, the taker, belote and the points"
+            )
         strains = [(strain, at.get(OFFSETS["strain"] + strain)) for strain in (NO_TRUMP, ALL_TRUMP)]
         #: strains that rank otherwise than trump in slot 0, and their columns
         self.strains = [(strain, place) for strain, place in strains if place is not None]
@@ -145,7 +147,10 @@ class RankedInputs(nn.Module):
         ranked = torch.zeros(len(bits), RANKED, N_CARDS + 1, device=bits.device)
         ranked.scatter_(2, places[:, None].expand(-1, RANKED, -1), cards.view(-1, RANKED, N_CARDS))
         rows = ranked[:, :, :N_CARDS].flatten(1)
-        return torch.cat([rows, bits[:, self.GONE], bits[:, self.TRICKS], bits[:, self.REST], *self._distances(bits, bids, numbers)], 1), places
+        return torch.cat(
+            [rows, bits[:, self.GONE], bits[:, self.TRICKS], bits[:, self.REST], *self._distances(bits, bids, numbers)],
+            1,
+        ), places
 
     def _distances(self, bits: Tensor, bids: Tensor, numbers: Tensor) -> list[Tensor]:
         """How far the takers are from what they bid, (n, …) each.
@@ -164,4 +169,10 @@ class RankedInputs(nn.Module):
         wanted = (want >= self.wanted).float()
         theirs = wanted * (1 - ours[:, None])
         spare = (left - want >= self.wanted).float()
-        return [wanted - theirs, theirs, spare, (now >= self.on_table).float(), torch.cat([want, left, now], 1) / self.units]
+        return [
+            wanted - theirs,
+            theirs,
+            spare,
+            (now >= self.on_table).float(),
+            torch.cat([want, left, now], 1) / self.units,
+        ]

@@ -52,9 +52,7 @@ def test_cards_lie_by_their_rank_among_those_still_out(preset):
             real = [8 * suit + rank for rank in order(strain, suit)]
             framed = {card: 8 * slot + card % 8 for card in real}
             out = [card for card in real if card not in gone or framed[card] in table.values()]
-            for k, card in enumerate(real):
-                if card not in out:
-                    assert places[i, framed[card]] == 32
+            assert all(places[i, framed[card]] == 32 for card in real if card not in out)
             for k, card in enumerate(out):
                 assert places[i, framed[card]] == 8 * slot + k
                 expected[0, 8 * slot + k] = card in hand
@@ -104,7 +102,7 @@ def is_best(card, strain, table, frame, seat, state):
 @pytest.mark.parametrize("preset", ["classic", "contree", "coinche"])
 def test_what_the_takers_want_is_right_to_half_a_step(preset):
     rules = Rules.preset(preset)
-    states, seats, *_, inputs, _ = at_play(rules, 600, 5)
+    states, *_, inputs, _ = at_play(rules, 600, 5)
     want, left, now = inputs[:, -3:].T * [[50], [50], [20]]
     taker = states["taker"].astype(int)
     side = taker & 1
@@ -173,7 +171,7 @@ def test_columns_that_lack_cards_are_refused(tmp_path):
         checkpoint.load(tmp_path / "a.safetensors").policy()
 
 
-@pytest.mark.parametrize("tower, inputs", [("play", "sorted"), ("bid", "ranked"), ("play", 3)])
+@pytest.mark.parametrize(("tower", "inputs"), [("play", "sorted"), ("bid", "ranked"), ("play", 3)])
 def test_other_inputs_are_no_network_of_this_project(tmp_path, tower, inputs):
     rules = Rules.preset("classic")
     net = ranked_policy(rules)

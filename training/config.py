@@ -62,8 +62,9 @@ class Config(BaseModel):
     #: share of the auctions that open with a call drawn at random.
     seeded_auctions: Share = 0
 
-    #: positions of `start_from`'s play that the tower for cards is fitted to instead of self-play (0: self-play); in so many
-    #: of the last tricks their cards are weighed over so many worlds, and so many points more are e times as likely.
+    #: positions of `start_from`'s play that the tower for cards is fitted to instead of self-play (0: self-play); in so
+    #: many of the last tricks their cards are weighed over so many worlds, and so many points more make one e times as
+    #: likely.
     lessons: Annotated[int, Field(ge=0, le=100_000_000)] = 0
     solved_tricks: Annotated[int, Field(ge=0, le=8)] = 4
     worlds: Annotated[int, Field(ge=1, le=10_000)] = 24

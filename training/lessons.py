@@ -9,6 +9,7 @@ makes those that are missing.
 """
 
 import io
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from belote_env.observation import observe_batch
 from belote_env.players import Heuristic
 from belote_env.players.beliefs import likely_worlds
 from belote_env.rules import Rules, as_rules
-from belote_env.solver import NO_VALUE, solve_many
+from belote_env.solver import solve_many
 from belote_env.state import N_CARDS
 from models.network import FILL, PolicyNet
 from training.config import Config
@@ -54,7 +55,7 @@ class Lessons:
         return len(self.bits)
 
     def batch(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
-        """Of some lessons, the bits (n, K) uint8 of some columns, the mask (n, 32) bool, the targets (n, 32) float32."""
+        """Of some lessons: bits (n, K) uint8 of some columns, mask (n, 32) bool and targets (n, 32) float32."""
         bits = np.unpackbits(self.bits[rows], axis=1)[:, columns]
         mask = np.unpackbits(self.legal[rows], axis=1).view(bool)
         return torch.from_numpy(bits), torch.from_numpy(mask), torch.from_numpy(self.targets[rows].astype(np.float32))
@@ -73,26 +74,30 @@ def load(path: Path, files: int) -> Lessons:
     """
     parts: dict[str, list[NDArray[Any]]] = {"bits": [], "legal": [], "targets": []}
     for number in range(files):
-        with np.load(file_of(path, number)) as kept:
-            for name, part in parts.items():
-                part.append(kept[name])
+        file = file_of(path, number)
+        try:
+            with np.load(io.BytesIO(file.read_bytes())) as kept:
+                for name, part in parts.items():
+                    part.append(kept[name])
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{file} holds no lessons: remove it, and it is made again.") from error
     return Lessons(**{name: np.concatenate(part) for name, part in parts.items()})
 
 
-def make(config: Config, teacher: PolicyNet, path: Path, number: int) -> None:
-    """Write the file of that number."""
+def make(config: Config, teacher: PolicyNet, path: Path, number: int, size: int = PER_FILE) -> None:
+    """Write the file of that number with `size` lessons."""
     out = io.BytesIO()
-    np.savez(out, **_lessons(config, as_rules(config.rules), teacher, number))
+    np.savez(out, **_lessons(config, as_rules(config.rules), teacher, number, size))
     file = file_of(path, number)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, out.getvalue())
 
 
-def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int) -> dict[str, NDArray[Any]]:
-    """PER_FILE positions of play and what they teach."""
+def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int, size: int) -> dict[str, NDArray[Any]]:
+    """Positions of play and what they teach."""
     seed = int(words(config.seed, number, 111)[()] >> np.uint64(1))
     played = _Watched(config.model_copy(update={"seed": seed, "learn": "play"}), rules)
-    states, seats = played.positions(policy, PER_FILE)
+    states, seats = played.positions(policy, size)
     observations, masks, frames = observe_batch(states, seats, rules, canonical=True)
     legal = masks[:, :N_CARDS] != 0
     bits = torch.from_numpy(observations[:, policy.play.columns.numpy()])
@@ -100,29 +105,41 @@ def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int) -> di
         pieces = zip(bits.split(4096), torch.from_numpy(legal).split(4096), strict=True)
         targets = torch.cat([policy.play.log_probs(*piece).exp() for piece in pieces]).numpy()
     late = np.flatnonzero(states["n_cards"] >= N_CARDS - 4 * config.solved_tricks)
-    heuristic = Heuristic()
-    heuristic.start(rules)
     for begin in range(0, len(late), _AT_ONCE):
         rows = late[begin : begin + _AT_ONCE]
-        worlds, of, weights = likely_worlds(
-            states[rows], seats[rows], rules, heuristic, config.worlds, (seed + begin) % 2**64, _DEALT_FOR_ONE
-        )
-        values = solve_many(worlds, rules, "score", config.threads).astype(np.float64)
-        values[values == NO_VALUE] = 0
-        sums = np.zeros((len(rows), N_CARDS))
-        np.add.at(sums, of, weights[:, None] * values)
-        means = sums / np.bincount(of, weights, len(rows))[:, None]
+        values = mean_values(states[rows], seats[rows], rules, config.worlds, (seed + begin) % 2**64)
         # from the suits' own order to the frame's
         slots = framed_actions(np.tile(np.arange(N_CARDS), len(rows)), np.repeat(frames[rows], N_CARDS))
-        framed = np.empty_like(means)
-        np.put_along_axis(framed, slots.reshape(means.shape), means, axis=1)
-        scaled = torch.from_numpy(np.where(legal[rows], framed / config.lesson_points, FILL))
-        targets[rows] = torch.softmax(scaled, 1).numpy()
+        framed = np.empty_like(values)
+        np.put_along_axis(framed, slots.reshape(values.shape), values, axis=1)
+        worth = torch.from_numpy(np.where(legal[rows], framed / config.lesson_points, FILL))
+        targets[rows] = torch.softmax(worth, 1).numpy()
     return {
         "bits": np.packbits(observations, axis=1),
         "legal": np.packbits(legal, axis=1),
         "targets": targets.astype(np.float16),
     }
+
+
+def mean_values(
+    states: NDArray[Any], seats: NDArray[np.int64], rules: Rules, worlds: int, seed: int
+) -> NDArray[np.float64]:
+    """(n, 32) score of each legal card with open hands, the seat's side less the other's, in the mean over worlds.
+
+    What stands at cards that are not legal means nothing.
+
+    Args:
+        states: (n,) states in play.
+        seats: (n,) whose turn it is.
+        worlds: of each state, about; all where there are no more.
+    """
+    heuristic = Heuristic()
+    heuristic.start(rules)
+    dealt, of, weights = likely_worlds(states, seats, rules, heuristic, worlds, seed, _DEALT_FOR_ONE)
+    values = solve_many(dealt, rules, "score", 1).astype(np.float64)
+    sums = np.zeros((len(states), N_CARDS))
+    np.add.at(sums, of, weights[:, None] * values)
+    return sums / np.bincount(of, weights, len(states))[:, None]
 
 
 class _Watched(Rollout):

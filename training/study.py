@@ -33,7 +33,7 @@ class Study:
         files = -(-config.lessons // lessons.PER_FILE)
         missing = [number for number in range(files) if not lessons.file_of(path, number).is_file()]
         alone = config.model_copy(update={"threads": 1})
-        shares = [(alone, teacher, path, number) for number in missing]
+        shares = [(alone, teacher, path, number, lessons.PER_FILE) for number in missing]
         with _workers(config.threads) as pool:
             done = pool.map(_make, shares) if pool else map(_make, shares)
             if missing:
@@ -96,7 +96,7 @@ def _workers(threads: int) -> AbstractContextManager[ProcessPoolExecutor | None]
     return nullcontext() if threads == 1 else ProcessPoolExecutor(threads, multiprocessing.get_context("spawn"))
 
 
-def _make(share: tuple[Config, PolicyNet, Path, int]) -> None:
+def _make(share: tuple[Config, PolicyNet, Path, int, int]) -> None:
     """In a process of its own."""
     torch.set_num_threads(1)
     lessons.make(*share)
