@@ -62,11 +62,12 @@ class Config(BaseModel):
     #: share of the auctions that open with a call drawn at random.
     seeded_auctions: Share = 0
 
-    #: positions of `start_from`'s play that the tower for cards is fitted to instead of self-play (0: self-play); in so
-    #: many of the last tricks their cards are weighed over so many worlds, and so many points more make one e times as
-    #: likely.
+    #: positions of `start_from`'s play that the tower for cards is fitted to instead of self-play (0: self-play): this
+    #: share of them from so many of the last tricks, where cards are weighed over so many worlds and one that is worth
+    #: so many points more is to be e times as likely.
     lessons: Annotated[int, Field(ge=0, le=100_000_000)] = 0
-    solved_tricks: Annotated[int, Field(ge=0, le=8)] = 4
+    solved_share: Share = 0.6
+    solved_tricks: Annotated[int, Field(ge=1, le=8)] = 4
     worlds: Annotated[int, Field(ge=1, le=10_000)] = 24
     lesson_points: Annotated[float, Field(gt=0)] = 10
 

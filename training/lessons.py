@@ -8,7 +8,9 @@ Lessons lie in files of `PER_FILE`, each written whole and decided by seed and n
 makes those that are missing.
 """
 
+import hashlib
 import io
+import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,13 @@ _AT_ONCE = 1024
 _DEALT_FOR_ONE = 3
 
 
+#: Fields of a configuration that decide what its lessons are.
+_DECIDING = (
+    *("seed", "rules", "reward", "learn", "bidders", "players", "rule_opponents", "past_opponents", "seeded_auctions"),
+    *("solved_share", "solved_tricks", "worlds", "lesson_points", "tables", "steps"),
+)
+
+
 class Lessons:
     """Lessons in memory, packed.
 
@@ -66,28 +75,41 @@ def file_of(path: Path, number: int) -> Path:
     return path / "lessons" / f"{number:04}.npz"
 
 
-def load(path: Path, files: int) -> Lessons:
-    """The lessons of files 0 to `files` - 1 of a run.
+def origin(config: Config, teacher: PolicyNet, size: int = PER_FILE) -> str:
+    """What decides a file of `size` lessons besides its number, as a digest."""
+    fields = config.model_dump(include=set(_DECIDING)) | {"size": size}
+    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode())
+    for value in teacher.state_dict().values():
+        digest.update(value.cpu().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def load(path: Path, files: int, wanted: str) -> Lessons:
+    """The lessons of files 0 to `files` - 1 of a run, all of the origin that is wanted.
 
     Raises:
-        OSError, ValueError: a file that is missing or damaged.
+        OSError, ValueError: a file that is missing, damaged or of another origin.
     """
     parts: dict[str, list[NDArray[Any]]] = {"bits": [], "legal": [], "targets": []}
     for number in range(files):
         file = file_of(path, number)
         try:
             with np.load(io.BytesIO(file.read_bytes())) as kept:
+                made = str(kept["origin"])
                 for name, part in parts.items():
                     part.append(kept[name])
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{file} holds no lessons: remove it, and it is made again.") from error
+        if made != wanted:
+            raise ValueError(f"{file} holds lessons of another teacher or configuration: remove {file.parent}.")
     return Lessons(**{name: np.concatenate(part) for name, part in parts.items()})
 
 
 def make(config: Config, teacher: PolicyNet, path: Path, number: int, size: int = PER_FILE) -> None:
     """Write the file of that number with `size` lessons."""
     out = io.BytesIO()
-    np.savez(out, **_lessons(config, as_rules(config.rules), teacher, number, size))
+    lessons = _lessons(config, as_rules(config.rules), teacher, number, size)
+    np.savez(out, origin=np.array(origin(config, teacher, size)), **lessons)
     file = file_of(path, number)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, out.getvalue())
@@ -104,7 +126,7 @@ def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int, size:
     with torch.inference_mode():
         pieces = zip(bits.split(4096), torch.from_numpy(legal).split(4096), strict=True)
         targets = torch.cat([policy.play.log_probs(*piece).exp() for piece in pieces]).numpy()
-    late = np.flatnonzero(states["n_cards"] >= N_CARDS - 4 * config.solved_tricks)
+    late = np.flatnonzero(in_last(states, config.solved_tricks))
     for begin in range(0, len(late), _AT_ONCE):
         rows = late[begin : begin + _AT_ONCE]
         values = mean_values(states[rows], seats[rows], rules, config.worlds, (seed + begin) % 2**64)
@@ -119,6 +141,11 @@ def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int, size:
         "legal": np.packbits(legal, axis=1),
         "targets": targets.astype(np.float16),
     }
+
+
+def in_last(states: NDArray[Any], tricks: int) -> NDArray[np.bool_]:
+    """(n,) bool, the card to play belongs to one of the last so many tricks."""
+    return np.asarray(states["n_cards"] >= N_CARDS - 4 * tricks)
 
 
 def mean_values(
@@ -151,21 +178,28 @@ class _Watched(Rollout):
             canonical=True, hidden=True,
         )  # fmt: skip
         super().__init__(vector, config)
-        self._seen_states: list[NDArray[Any]] = []
-        self._seen_seats: list[NDArray[np.int64]] = []
+        self._seen: list[NDArray[Any]] = []
 
     def positions(self, policy: PolicyNet, wanted: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """So many of them, drawn from more, and the seats to play."""
+        """So many of them, in each trick's share, and the seats to play."""
+        late = round(wanted * self.config.solved_share)
+        wants = {False: wanted - late, True: late}
+        states: dict[bool, list[NDArray[Any]]] = {False: [], True: []}
         iteration = 0
-        while sum(map(len, self._seen_seats)) < 2 * wanted:
+        while any(sum(map(len, states[last])) < want for last, want in wants.items()):
+            self._seen = []
             self.collect(policy, iteration)
             iteration += 1
-        states, seats = np.concatenate(self._seen_states), np.concatenate(self._seen_seats)
-        chosen = np.random.default_rng(self.config.seed).permutation(len(seats))[:wanted]
-        return states[chosen], seats[chosen]
+            seen = np.concatenate(self._seen)
+            solved = in_last(seen, self.config.solved_tricks)
+            for last in wants:
+                states[last].append(seen[solved == last])
+        chance = np.random.default_rng(self.config.seed)
+        chosen = [chance.permutation(np.concatenate(states[last]))[:want] for last, want in wants.items()]
+        mixed = chance.permutation(np.concatenate(chosen))
+        return mixed, mixed["turn"].astype(np.int64)
 
     def _act(self, policy: PolicyNet, name: str, rows: Any, lot: Any, actions: Any, t: int = -1) -> None:
         if name == "play":
-            self._seen_states.append(self.vector.states[rows].copy())
-            self._seen_seats.append(self.vector.seat[rows].astype(np.int64))
+            self._seen.append(self.vector.states[rows])
         super()._act(policy, name, rows, lot, actions, -1)

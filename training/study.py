@@ -40,7 +40,7 @@ class Study:
                 label = f"lessons, {lessons.PER_FILE:,} a file"
                 for _ in track(done, label, len(missing), console=console):
                     pass
-        self.lessons = lessons.load(path, files)
+        self.lessons = lessons.load(path, files, lessons.origin(config, teacher, lessons.PER_FILE))
         self._order = -1, torch.zeros(0, dtype=torch.int64)
 
     def learn(self, learner: Learner, now: Schedule, iteration: int) -> tuple[Counts, dict[str, float | None]]:
