@@ -51,7 +51,7 @@ class RankedInputs(nn.Module):
         columns: (K,) int64, the columns, rising; every field of cards is among them.
 
     Raises:
-        ValueError: columns that lack a field of cards, or another that is needed.
+        ValueError: columns that do not rise or lie outside the observation, or lack one that is needed.
     """
 
     #: The fields of cards, with which an observation begins: own ones, those gone, on the table, tricks of those gone,
@@ -67,6 +67,8 @@ class RankedInputs(nn.Module):
 
     def __init__(self, columns: NDArray[np.int64]) -> None:
         super().__init__()
+        if not (columns[0] >= 0 and columns[-1] < SIZE and (np.diff(columns) > 0).all()):
+            raise ValueError(f"the columns of ranked inputs rise within 0..{SIZE - 1}")
         at = {int(column): place for place, column in enumerate(columns)}
         needed = [*range(self.HIDDEN.stop)]
         for name in ("winner", "taker", "belote", "points_us", "points_them"):
@@ -116,7 +118,7 @@ class RankedInputs(nn.Module):
             numbers[self.TABLE, 5 + 2 * k] = points.repeat(3)
             numbers[self.GONE, 6 + 2 * k] = points.repeat(4)
             numbers[self.TABLE, 6 + 2 * k] = -points.repeat(3)
-        return whole[sorted(at)]
+        return whole[list(at)]
 
     def _by_strain(self, name: str, bits: Tensor, of: Tensor | None = None) -> Tensor:
         """A table of the strain in each row, or `of` times it."""

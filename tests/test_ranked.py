@@ -166,9 +166,18 @@ def test_columns_that_lack_cards_are_refused(tmp_path):
     rules = Rules.preset("classic")
     net = ranked_policy(rules)
     net.play.columns[:] = torch.arange(len(net.play.columns)) + 5
+    assert net.play.columns.max() < 768
     checkpoint.save(tmp_path / "a.safetensors", net, rules)
     with pytest.raises(ValueError, match="the tensors of its policy do not fit its architecture"):
         checkpoint.load(tmp_path / "a.safetensors").policy()
+
+
+@pytest.mark.parametrize(
+    "columns", [[*range(9, 769)], [0, 0, *range(1, 700)], [*range(700, -1, -1)], [*range(-1, 700)]]
+)
+def test_columns_that_do_not_rise_within_an_observation_are_refused(columns):
+    with pytest.raises(ValueError, match="ranked inputs rise within"):
+        RankedInputs(np.array(columns))
 
 
 @pytest.mark.parametrize(("tower", "inputs"), [("play", "sorted"), ("bid", "ranked"), ("play", 3)])

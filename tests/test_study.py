@@ -1,5 +1,10 @@
 """Runs of study: what a lesson says, and that a run of them is one run however often it is broken off."""
 
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +14,7 @@ pytest.importorskip("tensorboard")
 
 from rich.console import Console  # noqa: E402
 from test_players import positions  # noqa: E402
-from tiny_runs import TINY, quietly, refused, rows, same, tensors  # noqa: E402
+from tiny_runs import ROOT, TINY, quietly, refused, rows, same, tensors  # noqa: E402
 
 from belote_env.engine import legal_actions  # noqa: E402
 from belote_env.players import Heuristic  # noqa: E402
@@ -84,7 +89,7 @@ def test_late_cards_are_worth_their_mean_over_all_worlds():
 def test_a_lesson_says_what_the_teacher_does_or_what_a_card_is_worth(study, teacher, tmp_path):
     policy = checkpoint.load(teacher).policy()
     lessons.make(study, policy, tmp_path, 0, 150)
-    kept = lessons.load(tmp_path, 1, lessons.origin(study, policy, 150))
+    kept = lessons.read(lessons.file_of(tmp_path, 0), lessons.origin(study, policy, 150))
     columns = policy.play.columns.numpy()
     bits, mask, targets = kept.batch(np.arange(len(kept)), columns)
     assert len(kept) == 150 and (mask.sum(1) > 1).all()
@@ -95,7 +100,7 @@ def test_a_lesson_says_what_the_teacher_does_or_what_a_card_is_worth(study, teac
     close = (targets - own).abs().amax(1) < 1e-3
     tricks = bits[:, [np.searchsorted(columns, c) for c in range(32, 160)]].sum(1) // 4
     assert close[tricks < 5].all() and (tricks < 5).sum() == 60
-    assert not close[tricks >= 5].any()
+    assert close[tricks >= 5].float().mean() < 0.1  # where one card is worth far more than the others, both may agree
 
 
 def test_a_study_learns_its_lessons_and_keeps_the_calls(study, teacher, tmp_path):
@@ -107,8 +112,9 @@ def test_a_study_learns_its_lessons_and_keeps_the_calls(study, teacher, tmp_path
     made = checkpoint.load(tmp_path / "a" / run.POLICY, CONTREE)
     given = checkpoint.load(teacher)
     assert made.policy().play.inputs == "ranked"
-    for section in ("policy.bid", "critic"):
-        assert same(made.section(section), given.section(section))
+    assert same(made.section("policy.bid"), given.section("policy.bid"))
+    assert not made.section("critic")
+    assert all(row["passes"] == row["play_clipped"] == "" for row in rows(tmp_path / "a"))
 
 
 def test_a_study_broken_off_is_the_same_study(study, tmp_path):
@@ -122,20 +128,13 @@ def test_a_study_broken_off_is_the_same_study(study, tmp_path):
 
 
 def test_lessons_made_by_two_processes_are_those_of_one(study, teacher, tmp_path):
-    policy, quiet = checkpoint.load(teacher).policy(), Console(quiet=True)
+    given, quiet = checkpoint.load(teacher), Console(quiet=True)
     one, two = (
-        Study(study.model_copy(update={"threads": threads}), tmp_path / str(threads), policy, quiet).lessons
+        Study(study.model_copy(update={"threads": threads}), tmp_path / str(threads), given, quiet).lessons
         for threads in (1, 2)
     )
     for name in ("bits", "legal", "targets"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-
-
-@pytest.mark.parametrize("change", [{"start_from": ""}, {"learn": "both"}, {"bidders": "rules"}])
-def test_a_study_without_a_teacher_of_cards_is_refused(study, tmp_path, capsys, change):
-    (tmp_path / "a.toml").write_text(study.model_copy(update=change).to_toml())
-    assert "lessons = 301 need start_from, learn = 'play'" in refused(capsys, main, tmp_path / "a.toml")
-    assert list(tmp_path.iterdir()) == [tmp_path / "a.toml"]
 
 
 def test_a_damaged_file_of_lessons_is_named(study, tmp_path, capsys):
@@ -148,8 +147,89 @@ def test_a_damaged_file_of_lessons_is_named(study, tmp_path, capsys):
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"worlds": 6}, {"solved_share": 0.5}])
 def test_lessons_of_another_configuration_are_not_taken(study, teacher, tmp_path, change):
-    policy = checkpoint.load(teacher).policy()
-    for number in range(3):
-        lessons.make(study.model_copy(update=change), policy, tmp_path, number, 150)
+    lessons.make(study.model_copy(update=change), checkpoint.load(teacher).policy(), tmp_path, 1, 150)
     with pytest.raises(ValueError, match="holds lessons of another teacher or configuration"):
-        Study(study, tmp_path, policy, Console(quiet=True))
+        Study(study, tmp_path, checkpoint.load(teacher), Console(quiet=True))
+    assert len(list((tmp_path / "lessons").iterdir())) == 1  # nothing was made before it was seen
+
+
+def test_a_study_goes_on_with_its_teacher_alone(study, teacher, tmp_path, capsys):
+    mine = tmp_path / "teacher.safetensors"
+    mine.write_bytes(teacher.read_bytes())
+    config = study.model_copy(update={"start_from": str(mine)})
+    assert not quietly(config, tmp_path / "a", stop_after=2)
+    net = checkpoint.load(teacher).policy()
+    net.play.policy.bias.data += 1
+    checkpoint.save(mine, net, CONTREE)
+    assert "is not what" in refused(capsys, main, "--run", tmp_path / "a", "--resume")
+
+
+def test_a_study_that_is_over_makes_no_lessons_again(study, tmp_path):
+    assert quietly(study, tmp_path / "a")
+    before = tensors(tmp_path / "a")
+    for file in (tmp_path / "a" / "lessons").iterdir():
+        file.unlink()
+    assert quietly(study, tmp_path / "a", resume=True)
+    assert same(tensors(tmp_path / "a"), before)
+    assert not list((tmp_path / "a" / "lessons").iterdir())
+
+
+WRONG = {
+    "no teacher": ({"start_from": ""}, "lessons = 301 need start_from, learn = 'play'"),
+    "calls too": ({"learn": "both"}, "lessons = 301 need start_from, learn = 'play'"),
+    "other calls": ({"bidders": "rules"}, "lessons = 301 need start_from, learn = 'play'"),
+    "the last trick": ({"solved_tricks": 1}, "solved_tricks = 1"),
+    "all tricks": ({"solved_tricks": 8}, "solved_tricks = 8"),
+    "iterations without a lesson": ({"iterations": 1000}, "iterations = 1000 exceed the 3 passes over 301 lessons"),
+    "a cap": ({"seconds": 60.0}, "no use for seconds"),
+    "an average": ({"average": 0.9}, "no use for seconds, average"),
+}
+
+
+@pytest.mark.parametrize(("change", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_no_study_can_be_is_refused(study, tmp_path, capsys, change, sentence):
+    (tmp_path / "a.toml").write_text(study.model_copy(update=change).to_toml())
+    assert sentence in refused(capsys, main, tmp_path / "a.toml", "--run", tmp_path / "run")
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.toml"]
+
+
+def test_values_in_another_unit_are_refused(study, teacher, tmp_path):
+    given = checkpoint.load(teacher)
+    checkpoint.save(tmp_path / "t.safetensors", given.policy(), CONTREE, extra={"config": {"unit": 7.0}})
+    with pytest.raises(ValueError, match=r"unit = 81(\.0)?: the values of .* count in 7.0 points"):
+        Study(study, tmp_path, checkpoint.load(tmp_path / "t.safetensors"), Console(quiet=True))
+
+
+def test_several_processes_are_no_study(study, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="A run with lessons is one process"):
+        quietly(study, tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_workers_end_with_the_one_that_leads(tmp_path, teacher, study):
+    """Killed outright while its processes make lessons, it leaves none behind."""
+    config = study.model_copy(update={"threads": 2, "lessons": 10_000_000, "iterations": 6})
+    (tmp_path / "a.toml").write_text(config.to_toml())
+    command = [sys.executable, "-m", "training.train", str(tmp_path / "a.toml"), "--run", str(tmp_path / "a")]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def children():
+        listed = subprocess.run(["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+        fields = [line.split(None, 2) for line in listed.splitlines()[1:]]
+        return {int(pid) for pid, parent, args in fields if int(parent) == process.pid and "spawn_main" in args}
+
+    try:
+        found, end = set(), time.monotonic() + 120
+        while len(found) < 2 and time.monotonic() < end:
+            time.sleep(0.5)
+            found |= children()
+        time.sleep(8)  # until they have begun
+    finally:
+        process.kill()
+        process.wait()
+    assert len(found) >= 2
+    end = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in found) and time.monotonic() < end:
+        time.sleep(0.5)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in found)

@@ -79,16 +79,15 @@ class Learner:
             for name in TOWERS
         }
 
-    def begin_from(self, policy: PolicyNet | None, critic: Critic | None, towers: Sequence[str] = TOWERS) -> None:
-        """Take over some towers of another run, of the same shapes; of a network that is None, nothing.
+    def begin_from(self, policy: PolicyNet, critic: Critic | None, towers: Sequence[str] = TOWERS) -> None:
+        """Take over some towers of another run, of the same shapes.
 
         Raises:
             ValueError: other shapes.
         """
         try:
             for name in towers:
-                if policy is not None:
-                    getattr(self.policy, name).load_state_dict(getattr(policy, name).state_dict())
+                getattr(self.policy, name).load_state_dict(getattr(policy, name).state_dict())
                 if critic is not None:
                     getattr(self.critic, name).load_state_dict(getattr(critic, name).state_dict())
         except RuntimeError as error:
@@ -112,15 +111,11 @@ class Learner:
             if smallest:
                 losses = self._update_tower(name, batches[name], smallest, now[name], iteration)
             row |= {f"{name}_{key}": value for key, value in losses.items()}
-        self.follow()
-        return row
-
-    @torch.no_grad()
-    def follow(self) -> None:
-        """Let the slow average follow the policy, once an iteration."""
         if self.config.average:
-            for slow, weight in zip(self.average.parameters(), self.policy.parameters(), strict=True):
-                slow.lerp_(weight, 1 - self.config.average)
+            with torch.no_grad():
+                for slow, weight in zip(self.average.parameters(), self.policy.parameters(), strict=True):
+                    slow.lerp_(weight, 1 - self.config.average)
+        return row
 
     def _update_tower(
         self, name: str, batch: Batch, smallest: int, now: Schedule, iteration: int

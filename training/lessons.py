@@ -35,8 +35,8 @@ from training.draws import words
 from training.rollout import Rollout
 
 PER_FILE = 32_768
-#: Positions that are weighed at a time.
-_AT_ONCE = 1024
+#: Worlds that are solved at a time, about.
+_AT_ONCE = 25_000
 #: Worlds dealt for each one weighed; a third of what a search affords at the table, for as many more lessons.
 _DEALT_FOR_ONE = 3
 
@@ -75,41 +75,46 @@ def file_of(path: Path, number: int) -> Path:
     return path / "lessons" / f"{number:04}.npz"
 
 
-def origin(config: Config, teacher: PolicyNet, size: int = PER_FILE) -> str:
+def origin(config: Config, teacher: PolicyNet, size: int) -> str:
     """What decides a file of `size` lessons besides its number, as a digest."""
-    fields = config.model_dump(include=set(_DECIDING)) | {"size": size}
+    validated = Config(**config.model_dump())  # a default 0 and a 0.0 that was read are one
+    fields = validated.model_dump(include=set(_DECIDING)) | {"size": size}
     digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode())
     for value in teacher.state_dict().values():
         digest.update(value.cpu().numpy().tobytes())
     return digest.hexdigest()
 
 
-def load(path: Path, files: int, wanted: str) -> Lessons:
-    """The lessons of files 0 to `files` - 1 of a run, all of the origin that is wanted.
+def read(file: Path, wanted: str) -> Lessons:
+    """The lessons of a file.
 
     Raises:
-        OSError, ValueError: a file that is missing, damaged or of another origin.
+        OSError: it cannot be read.
+        ValueError: it is damaged, or not of the origin that is wanted.
     """
-    parts: dict[str, list[NDArray[Any]]] = {"bits": [], "legal": [], "targets": []}
-    for number in range(files):
-        file = file_of(path, number)
-        try:
-            with np.load(io.BytesIO(file.read_bytes())) as kept:
-                made = str(kept["origin"])
-                for name, part in parts.items():
-                    part.append(kept[name])
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{file} holds no lessons: remove it, and it is made again.") from error
-        if made != wanted:
-            raise ValueError(f"{file} holds lessons of another teacher or configuration: remove {file.parent}.")
-    return Lessons(**{name: np.concatenate(part) for name, part in parts.items()})
+    data = io.BytesIO(file.read_bytes())
+    try:
+        with np.load(data) as kept:
+            made, lessons = str(kept["origin"]), Lessons(kept["bits"], kept["legal"], kept["targets"])
+    except (ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{file} holds no lessons: remove it, and it is made again.") from error
+    if made != wanted:
+        raise ValueError(f"{file} holds lessons of another teacher or configuration: remove it, or use another --run.")
+    return lessons
+
+
+def joined(parts: list[Lessons]) -> Lessons:
+    """All of them, one after the other."""
+    names = ("bits", "legal", "targets")
+    return Lessons(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def make(config: Config, teacher: PolicyNet, path: Path, number: int, size: int = PER_FILE) -> None:
     """Write the file of that number with `size` lessons."""
     out = io.BytesIO()
-    lessons = _lessons(config, as_rules(config.rules), teacher, number, size)
-    np.savez(out, origin=np.array(origin(config, teacher, size)), **lessons)
+    config = config.model_copy(update={"threads": 1})
+    made = _lessons(config, as_rules(config.rules), teacher, number, size)
+    np.savez(out, origin=np.array(origin(config, teacher, size)), **made)
     file = file_of(path, number)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, out.getvalue())
@@ -127,8 +132,9 @@ def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int, size:
         pieces = zip(bits.split(4096), torch.from_numpy(legal).split(4096), strict=True)
         targets = torch.cat([policy.play.log_probs(*piece).exp() for piece in pieces]).numpy()
     late = np.flatnonzero(in_last(states, config.solved_tricks))
-    for begin in range(0, len(late), _AT_ONCE):
-        rows = late[begin : begin + _AT_ONCE]
+    at_once = max(1, _AT_ONCE // config.worlds)
+    for begin in range(0, len(late), at_once):
+        rows = late[begin : begin + at_once]
         values = mean_values(states[rows], seats[rows], rules, config.worlds, (seed + begin) % 2**64)
         # from the suits' own order to the frame's
         slots = framed_actions(np.tile(np.arange(N_CARDS), len(rows)), np.repeat(frames[rows], N_CARDS))
@@ -178,7 +184,7 @@ class _Watched(Rollout):
             canonical=True, hidden=True,
         )  # fmt: skip
         super().__init__(vector, config)
-        self._seen: list[NDArray[Any]] = []
+        self._states: list[NDArray[Any]] = []
 
     def positions(self, policy: PolicyNet, wanted: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """So many of them, in each trick's share, and the seats to play."""
@@ -187,10 +193,10 @@ class _Watched(Rollout):
         states: dict[bool, list[NDArray[Any]]] = {False: [], True: []}
         iteration = 0
         while any(sum(map(len, states[last])) < want for last, want in wants.items()):
-            self._seen = []
+            self._states = []
             self.collect(policy, iteration)
             iteration += 1
-            seen = np.concatenate(self._seen)
+            seen = np.concatenate(self._states)
             solved = in_last(seen, self.config.solved_tricks)
             for last in wants:
                 states[last].append(seen[solved == last])
@@ -201,5 +207,5 @@ class _Watched(Rollout):
 
     def _act(self, policy: PolicyNet, name: str, rows: Any, lot: Any, actions: Any, t: int = -1) -> None:
         if name == "play":
-            self._seen.append(self.vector.states[rows])
+            self._states.append(self.vector.states[rows])
         super()._act(policy, name, rows, lot, actions, -1)
