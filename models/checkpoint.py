@@ -23,7 +23,7 @@ from belote_env.files import write_whole
 from belote_env.observation import LAYOUT_DIGEST, SIZE
 from belote_env.rules import Rules, as_rules
 from belote_env.state import N_CARDS
-from models.network import TOWERS, Critic, PolicyNet
+from models.network import INPUTS, TOWERS, Critic, PolicyNet
 
 FORMAT = "belote-env policy 2"
 _KEYS = ("layout", "rules", "rules_digests", "architecture", "counters")
@@ -84,7 +84,7 @@ class Checkpoint:
             with torch.random.fork_rng(devices=[]):  # weights drawn to be replaced are no draw of the caller's
                 net = kind.from_architecture(architecture)
             net.load_state_dict(tensors)
-        except (RuntimeError, KeyError, TypeError) as error:
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise misfit from error
         return net.eval()
 
@@ -202,8 +202,10 @@ def _is_architecture(value: Any) -> bool:
         towers = value.get(name, {})
         if name in value and not (isinstance(towers, dict) and towers.keys() == set(TOWERS)):
             return False
-        for tower in towers.values():
+        for kind, tower in towers.items():
             if not (isinstance(tower, dict) and isinstance(tower.get("hidden"), list) and tower["hidden"]):
+                return False
+            if name == "policy" and tower.get("inputs", "bits") not in (INPUTS if kind == "play" else ("bits",)):
                 return False
             if not sizes(*tower["hidden"], *map(tower.get, keys)):
                 return False

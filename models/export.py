@@ -4,7 +4,7 @@
     outputs  logits (n, A) float32, `FILL` where the mask forbids; values (n,) float32
     metadata layout digest, rules digests, frame, unit of a value in points: what `belote_env.players.Policy` checks
 
-The graph is written node by node: a dozen standard operators, the same bytes for the same weights, no tracing.
+The graph is written node by node: standard operators, the same bytes for the same weights, no tracing.
 """
 
 import json
@@ -13,11 +13,50 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
+from torch import Tensor
 
 from belote_env.envs.adapters.export import write_graph
 from belote_env.observation import LAYOUT_DIGEST, SIZE
 from belote_env.state import N_CARDS
 from models.network import FILL, TOWERS, PolicyNet, Tower
+from models.ranked import RANKED, RankedInputs
+
+
+class _Graph:
+    """Nodes and constants as they come; what a node makes is named by its operator and number."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: dict[str, np.ndarray] = {}
+
+    def constant(self, value: Any, dtype: Any = np.float32) -> str:
+        """The name of a constant; equal ones that are not arrays are one."""
+        array = value.detach().cpu().numpy() if isinstance(value, Tensor) else np.array(value, dtype)
+        name = f"constant_{len(self.constants)}" if array.size > 8 else f"{array.dtype}_{array.tolist()}"
+        self.constants[name] = array
+        return name
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Append a node of one output; its name."""
+        name = name or f"{operator}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+    def columns(self, source: str, begin: int, end: int, axis: int = 1) -> str:
+        """source[:, begin:end]"""
+        return self.add("Slice", source, *(self.constant([k], np.int64) for k in (begin, end, axis)))
+
+    def number(self, source: str) -> str:
+        """A bool as 0 or 1."""
+        return self.add("Cast", source, to=TensorProto.FLOAT)
+
+    def positive(self, source: str) -> str:
+        """(…) bool, where above 0."""
+        return self.add("Greater", source, self.constant(0.0))
+
+    def linear(self, layer: Any, source: str) -> str:
+        """What a layer of torch makes of a source."""
+        return self.add("Gemm", source, self.constant(layer.weight), self.constant(layer.bias), transB=1)
 
 
 def write_onnx(path: str | Path, policy: PolicyNet, rules_digests: list[str], unit: float) -> None:
@@ -27,22 +66,13 @@ def write_onnx(path: str | Path, policy: PolicyNet, rules_digests: list[str], un
         rules_digests: of the rules it may play.
         unit: points that a value of 1 stands for.
     """
-    nodes: list[Any] = []
-    constants: dict[str, np.ndarray] = {"fill": np.array(FILL, np.float32), "last": np.array([-1], np.int64)}
-    for name in TOWERS:
-        _tower(name, getattr(policy, name), nodes, constants)
-    constants |= {"zero": np.array([0], np.int64), "one": np.array([1], np.int64)}
-    constants |= {"cards": np.array([N_CARDS], np.int64), "most": np.array([0.5], np.float32)}
-    nodes += [
-        helper.make_node("Concat", ["play_logits", "bid_logits"], ["all_logits"], axis=1),
-        helper.make_node("Where", ["mask", "all_logits", "fill"], ["logits"]),
-        helper.make_node("Slice", ["mask", "zero", "cards", "one"], ["playable"]),
-        helper.make_node("Cast", ["playable"], ["playable_numbers"], to=TensorProto.FLOAT),
-        helper.make_node("ReduceMax", ["playable_numbers"], ["playing_number"], axes=[1], keepdims=1),
-        helper.make_node("Greater", ["playing_number", "most"], ["playing"]),
-        helper.make_node("Where", ["playing", "play_value", "bid_value"], ["value"]),
-        helper.make_node("Reshape", ["value", "last"], ["values"]),
-    ]
+    graph = _Graph()
+    (cards, cards_value), (calls, calls_value) = (_tower(graph, getattr(policy, name)) for name in TOWERS)
+    graph.add("Where", "mask", graph.add("Concat", cards, calls, axis=1), graph.constant(FILL), name="logits")
+    playable = graph.number(graph.columns("mask", 0, N_CARDS))
+    playing = graph.positive(graph.add("ReduceMax", playable, axes=[1], keepdims=1))
+    value = graph.add("Where", playing, cards_value, calls_value)
+    graph.add("Reshape", value, graph.constant([-1], np.int64), name="values")
     inputs = [
         helper.make_tensor_value_info("observations", TensorProto.FLOAT, ["n", SIZE]),
         helper.make_tensor_value_info("mask", TensorProto.BOOL, ["n", policy.actions]),
@@ -53,23 +83,84 @@ def write_onnx(path: str | Path, policy: PolicyNet, rules_digests: list[str], un
     ]
     metadata = {"layout": LAYOUT_DIGEST, "rules_digests": rules_digests, "frame": "canonical", "unit": unit}
     texts = {key: json.dumps(value) for key, value in metadata.items()}
-    write_graph(Path(path), nodes, inputs, outputs, constants, texts)
+    write_graph(Path(path), graph.nodes, inputs, outputs, graph.constants, texts)
 
 
-def _tower(name: str, tower: Tower, nodes: list[Any], constants: dict[str, np.ndarray]) -> None:
-    """Append a tower's nodes, from observations to `name_logits` and `name_value` (n, 1)."""
+def _tower(graph: _Graph, tower: Tower) -> tuple[str, str]:
+    """A tower's nodes, from observations to logits (n, actions) and values (n, 1)."""
+    source = graph.add("Gather", "observations", graph.constant(tower.columns), axis=1)
+    places = ""
+    if tower.ranks is not None:
+        source, places = _ranked(graph, tower.ranks, source)
+    for layer in list(tower.trunk)[::2]:
+        source = graph.add("Relu", graph.linear(layer, source))
+    logits = graph.linear(tower.policy, source)
+    if places:
+        within = graph.add("Min", places, graph.constant(N_CARDS - 1, np.int64))
+        logits = graph.add("GatherElements", logits, within, axis=1)
+    return logits, graph.linear(tower.value, source)
 
-    def linear(layer: Any, label: str, source: str, result: str) -> None:
-        constants[f"{label}_weight"] = layer.weight.detach().cpu().numpy()
-        constants[f"{label}_bias"] = layer.bias.detach().cpu().numpy()
-        nodes.append(helper.make_node("Gemm", [source, f"{label}_weight", f"{label}_bias"], [result], transB=1))
 
-    constants[f"{name}_columns"] = tower.columns.cpu().numpy()
-    source = f"{name}_bits"
-    nodes.append(helper.make_node("Gather", ["observations", f"{name}_columns"], [source], axis=1))
-    for k, layer in enumerate(list(tower.trunk)[::2]):
-        linear(layer, f"{name}_{k}", source, f"{name}_{k}_sums")
-        source = f"{name}_{k}_features"
-        nodes.append(helper.make_node("Relu", [f"{name}_{k}_sums"], [source]))
-    linear(tower.policy, f"{name}_policy", source, f"{name}_logits")
-    linear(tower.value, f"{name}_value", source, f"{name}_value")
+def _ranked(graph: _Graph, ranks: RankedInputs, bits: str) -> tuple[str, str]:
+    """`RankedInputs.forward`, step by step: names of inputs and places."""
+    add, columns, number = graph.add, graph.columns, graph.number
+    strains = [(strain, columns(bits, place, place + 1)) for strain, place in ranks.strains]
+
+    def by_strain(name: str, of: str = "") -> str:
+        def product(table: str) -> str:
+            return add("MatMul", of, table) if of else table
+
+        result = product(graph.constant(getattr(ranks, f"{name}_0")))
+        for strain, bit in strains:
+            more = product(graph.constant(getattr(ranks, f"{name}_{strain}")))
+            result = add("Add", result, add("Mul", bit, more))
+        return result
+
+    def at_least(source: str, steps: Tensor) -> str:
+        return number(add("GreaterOrEqual", source, graph.constant(steps)))
+
+    sums = add("MatMul", bits, graph.constant(ranks.sums))
+    out = number(graph.positive(columns(sums, 0, N_CARDS)))
+    above = add("Cast", by_strain("above", out), to=TensorProto.INT64)
+    gone = graph.constant(N_CARDS, np.int64)
+    places = add("Where", graph.positive(out), add("Add", above, graph.constant(ranks.slots)), gone)
+
+    hand, table, hidden = (columns(bits, span.start, span.stop) for span in (ranks.HAND, ranks.TABLE, ranks.HIDDEN))
+    cards = add("Reshape", table, graph.constant([-1, 3, N_CARDS], np.int64))
+    winner = add("Unsqueeze", columns(bits, ranks.winner + 1, ranks.winner + 4), graph.constant([2], np.int64))
+    best = add("ReduceSum", add("Mul", cards, winner), graph.constant([1], np.int64), keepdims=0)
+    led = graph.positive(add("ReduceSum", best, graph.constant([1], np.int64), keepdims=1))
+    takes = add("Mul", add("Where", led, by_strain("takes", best), graph.constant(1.0)), hand)
+    points = add("Div", add("Mul", by_strain("points"), out), graph.constant(10.0))
+    rows = add("Concat", hand, table, hidden, points, takes, best, axis=1)
+    rows = add("Reshape", rows, graph.constant([-1, RANKED, N_CARDS], np.int64))
+    to = add("Unsqueeze", places, graph.constant([1], np.int64))
+    to = add("Expand", to, graph.constant([1, RANKED, 1], np.int64))
+    count = graph.columns(add("Shape", bits), 0, 1, axis=0)
+    shape = add("Concat", count, graph.constant([RANKED, N_CARDS + 1], np.int64), axis=0)
+    zeros = add("ConstantOfShape", shape, value=helper.make_tensor("zero", TensorProto.FLOAT, [1], [0.0]))
+    ranked = columns(add("ScatterElements", zeros, to, rows, axis=2), 0, N_CARDS, axis=2)
+    ranked = add("Reshape", ranked, graph.constant([-1, RANKED * N_CARDS], np.int64))
+
+    first = N_CARDS + len(ranks.levels)
+    bids = number(graph.positive(columns(sums, N_CARDS, first)))
+    numbers = [columns(sums, first + k, first + k + 1) for k in range(7 + 2 * len(strains))]
+    us, them, belote_us, belote_them, ours, now, made = numbers[:7]
+    for k, (_, bit) in enumerate(strains):
+        now = add("Add", now, add("Mul", bit, numbers[7 + 2 * k]))
+        made = add("Add", made, add("Mul", bit, numbers[8 + 2 * k]))
+    rest, most = add("Sub", made, them), graph.constant(ranks.STEP - 1.0)
+    low, high = add("Max", us, add("Sub", rest, most)), add("Min", add("Add", us, most), rest)
+    us = add("Div", add("Add", low, high), graph.constant(2.0))
+    bid = add("ReduceMax", add("Mul", bids, graph.constant(ranks.levels)), axes=[1], keepdims=1)
+    bid = add("Where", graph.positive(bid), bid, graph.constant(ranks.MORE_THAN_HALF))
+    theirs = add("Add", add("Sub", made, us), belote_them)
+    want = add("Sub", bid, add("Where", graph.positive(ours), add("Add", us, belote_us), theirs))
+    left = add("Sub", graph.constant(ranks.ALL_POINTS), made)
+    wanted = at_least(want, ranks.wanted)
+    other = add("Mul", wanted, add("Sub", graph.constant(1.0), ours))
+    distances = [add("Sub", wanted, other), other, at_least(add("Sub", left, want), ranks.wanted)]
+    distances += [at_least(now, ranks.on_table)]
+    distances += [add("Div", add("Concat", want, left, now, axis=1), graph.constant(ranks.units))]
+    kept = [columns(bits, span.start, span.stop) for span in (ranks.GONE, ranks.TRICKS, ranks.REST)]
+    return add("Concat", ranked, *kept, *distances, axis=1), places

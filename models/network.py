@@ -15,6 +15,10 @@ from torch import Tensor, nn
 from belote_env.observation import HIDDEN_SIZE, varying_columns
 from belote_env.rules import Rules
 from belote_env.state import N_CARDS
+from models.ranked import RankedInputs, ranked_size
+
+#: What a tower's first layer reads: the columns as they are, or with the cards by rank (`models.ranked`).
+INPUTS = ("bits", "ranked")
 
 #: The towers by name: cards are actions 0 to 31, calls are the others.
 TOWERS = ("play", "bid")
@@ -68,31 +72,59 @@ class Tower(nn.Module):
         columns: (K,) int64, the columns of the observation that are read, rising.
         hidden: widths of the hidden layers.
         actions: how many actions it has.
+        inputs: one of `INPUTS`; "ranked" is for cards.
+
+    Raises:
+        ValueError: ranked inputs of columns that lack some of the cards.
     """
 
     columns: Tensor
 
-    def __init__(self, columns: np.ndarray | Tensor, hidden: Sequence[int], actions: int) -> None:
+    def __init__(self, columns: np.ndarray | Tensor, hidden: Sequence[int], actions: int, inputs: str = "bits") -> None:
         super().__init__()
         self.register_buffer("columns", torch.as_tensor(columns, dtype=torch.int64))
-        self.trunk = _trunk(len(self.columns), hidden)
+        width = ranked_size(len(self.columns)) if inputs == "ranked" else len(self.columns)
+        self.trunk = _trunk(width, hidden)
         # A small head: the first policy is close to uniform over the legal actions.
         self.policy = _linear(hidden[-1], actions, 0.01)
         self.value = _linear(hidden[-1], 1, 0.1)
-        self.hidden, self.actions = list(hidden), actions
+        self.hidden, self.actions, self.inputs = list(hidden), actions, inputs
+        self.ranks: RankedInputs | None = None
+        if inputs == "ranked" and self.columns.any():
+            Tower._rank(self)
+        self.register_load_state_dict_post_hook(Tower._rank)
+
+    @staticmethod
+    def _rank(tower: "Tower", _: object = None) -> None:
+        """Follow the columns, which a state dict may have changed."""
+        if tower.inputs == "ranked":
+            tower.ranks = RankedInputs(tower.columns.cpu().numpy()).to(tower.columns.device)
+
+    def _read(self, bits: Tensor) -> tuple[Tensor, Tensor | None]:
+        """(n, hidden[-1]) features, and where ranked inputs put each card."""
+        if self.ranks is None:
+            return self.trunk(bits.float()), None
+        numbers, places = self.ranks(bits.float())
+        return self.trunk(numbers), places
+
+    def _logits(self, features: Tensor, places: Tensor | None) -> Tensor:
+        logits: Tensor = self.policy(features)
+        # a card that is gone has no place, and is not legal
+        return logits if places is None else logits.gather(1, places.clamp(max=N_CARDS - 1))
 
     def forward(self, bits: Tensor) -> tuple[Tensor, Tensor]:
         """(n, actions) float32 logits, not masked, and (n,) values from bits (n, K) of any dtype."""
-        features = self.trunk(bits.float())
-        return self.policy(features), self.value(features).squeeze(-1)
+        features, places = self._read(bits)
+        return self._logits(features, places), self.value(features).squeeze(-1)
 
     def log_probs(self, bits: Tensor, mask: Tensor) -> Tensor:
         """(n, actions) float32 log-probabilities from bits (n, K) and mask (n, actions) bool."""
-        return masked_log_softmax(self.policy(self.trunk(bits.float())), mask)
+        return masked_log_softmax(self._logits(*self._read(bits)), mask)
 
     def architecture(self) -> dict[str, object]:
         """Its sizes, as JSON has them."""
-        return {"columns": len(self.columns), "hidden": self.hidden, "actions": self.actions}
+        sizes = {"columns": len(self.columns), "hidden": self.hidden, "actions": self.actions}
+        return sizes | ({"inputs": self.inputs} if self.inputs != "bits" else {})
 
 
 class PolicyNet(nn.Module):
@@ -109,9 +141,11 @@ class PolicyNet(nn.Module):
         self.actions = play.actions + bid.actions
 
     @classmethod
-    def for_rules(cls, rules: Rules, hidden: Sequence[int], bid_hidden: Sequence[int]) -> "PolicyNet":
-        """An untrained policy that reads what varies under `rules`."""
-        play = Tower(varying_columns(rules, "play"), hidden, N_CARDS)
+    def for_rules(
+        cls, rules: Rules, hidden: Sequence[int], bid_hidden: Sequence[int], inputs: str = "bits"
+    ) -> "PolicyNet":
+        """An untrained policy that reads what varies under `rules`; `inputs`, of the tower for cards."""
+        play = Tower(varying_columns(rules, "play"), hidden, N_CARDS, inputs)
         return cls(play, Tower(varying_columns(rules, "bid"), bid_hidden, rules.n_actions - N_CARDS))
 
     def forward(self, observations: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -137,7 +171,9 @@ class PolicyNet(nn.Module):
         for name in TOWERS:
             sizes = architecture[name]
             shapes[f"{name}.columns"] = (sizes["columns"],)
-            shapes |= _shapes(f"{name}.trunk", sizes["columns"], sizes["hidden"])
+            ranked = sizes.get("inputs") == "ranked"
+            width = ranked_size(sizes["columns"]) if ranked else sizes["columns"]
+            shapes |= _shapes(f"{name}.trunk", width, sizes["hidden"])
             for head, outputs in (("policy", sizes["actions"]), ("value", 1)):
                 shapes[f"{name}.{head}.weight"] = (outputs, sizes["hidden"][-1])
                 shapes[f"{name}.{head}.bias"] = (outputs,)
@@ -148,7 +184,8 @@ class PolicyNet(nn.Module):
         """A network of that shape with untrained weights; `load_state_dict` fills it."""
 
         def tower(sizes: dict) -> Tower:
-            return Tower(torch.zeros(sizes["columns"], dtype=torch.int64), sizes["hidden"], sizes["actions"])
+            columns = torch.zeros(sizes["columns"], dtype=torch.int64)
+            return Tower(columns, sizes["hidden"], sizes["actions"], sizes.get("inputs", "bits"))
 
         return cls(*(tower(architecture[name]) for name in TOWERS))
 

@@ -29,10 +29,10 @@ CLASSIC = Rules.preset("classic")
 torch.set_num_threads(1)
 
 
-def network(rules=CLASSIC, seed=0, hidden=(24, 16)):
+def network(rules=CLASSIC, seed=0, hidden=(24, 16), inputs="bits"):
     """A policy with opinions: an untrained one is close to uniform."""
     torch.manual_seed(seed)
-    net = PolicyNet.for_rules(rules, hidden, (12,))
+    net = PolicyNet.for_rules(rules, hidden, (12,), inputs)
     for tower in (net.play, net.bid):
         torch.nn.init.normal_(tower.policy.weight, std=1.0)
         torch.nn.init.normal_(tower.policy.bias, std=1.0)
@@ -68,11 +68,12 @@ def in_play(rules, n):
     return [np.concatenate(part)[:n] for part in zip(*seen, strict=True)]
 
 
+@pytest.mark.parametrize("inputs", ["bits", "ranked"])
 @pytest.mark.parametrize("preset", ["classic", "coinche", "contree"])
-def test_the_file_is_the_network(tmp_path, preset):
+def test_the_file_is_the_network(tmp_path, preset, inputs):
     """Logits where legal and values, on 10,000 positions over the presets."""
     rules = Rules.preset(preset)
-    net = network(rules)
+    net = network(rules, inputs=inputs)
     write_onnx(tmp_path / "p.onnx", net, [rules.digest], 81.0)
     policy = Policy(tmp_path / "p.onnx")
     policy.start(rules)

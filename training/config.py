@@ -28,7 +28,7 @@ class Config(BaseModel):
     #: of the run; its directory is runs/<name>.
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")] = "quick"
     seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    #: threads of the matrix products and of the environment.
+    #: threads of the matrix products and of the environment, and processes that make lessons.
     threads: Annotated[int, Field(ge=1, le=1024)] = 2
     #: where the networks live.
     device: Literal["cpu", "cuda"] = "cpu"
@@ -62,6 +62,17 @@ class Config(BaseModel):
     #: share of the auctions that open with a call drawn at random.
     seeded_auctions: Share = 0
 
+    #: positions of `start_from`'s play, in whole files, that the tower for cards is fitted to (0: self-play): this
+    #: share of them from so many of the last tricks, where cards are weighed over so many worlds and one that is worth
+    #: so many points more is to be e times as likely.
+    lessons: Annotated[int, Field(ge=0, le=100_000_000)] = 0
+    solved_share: Share = 0.6
+    solved_tricks: Annotated[int, Field(ge=2, le=7)] = 4
+    worlds: Annotated[int, Field(ge=1, le=10_000)] = 24
+    lesson_points: Annotated[float, Field(gt=0)] = 10
+
+    #: what the policy's tower for cards reads: the observation's bits, or the cards by rank among those still out.
+    inputs: Literal["bits", "ranked"] = "bits"
     #: widths of the hidden layers: of the policy's tower for cards and for calls, and of both of the critic.
     hidden: Widths = (256, 256)
     bid_hidden: Widths = (128, 128)
@@ -134,6 +145,14 @@ class Config(BaseModel):
             raise ValueError("rule_opponents and past_opponents are shares of the same deals and exceed 1 together")
         if self.players == "rules" and "play" in self.learning:
             raise ValueError(f"learn = {self.learn!r} needs players = 'own': cards are learned from the policy's alone")
+        if self.lessons and (not self.start_from or self.learn != "play" or self.bidders != "own"):
+            raise ValueError(f"lessons = {self.lessons} need start_from, learn = 'play' and bidders = 'own'")
+        if self.lessons and self.epochs * self.lessons < self.iterations:
+            raise ValueError(
+                f"iterations = {self.iterations} exceed the {self.epochs} passes over {self.lessons} lessons"
+            )
+        if self.lessons and (self.seconds or self.average or self.past_opponents):
+            raise ValueError("a run with lessons has no use for seconds, average or past_opponents")
         if self.magnet and not self.average:
             raise ValueError(f"magnet = {self.magnet} draws to an average, and average = 0 keeps none")
         return self

@@ -18,7 +18,7 @@ class Group:
         device: "cpu" (the gloo backend) or "cuda" (nccl).
 
     Raises:
-        ValueError: an environment that `torchrun` did not make.
+        ValueError: an environment that `torchrun` did not make, or no GPU where one is asked for.
     """
 
     def __init__(self, device: str = "cpu") -> None:
@@ -26,6 +26,8 @@ class Group:
             self.rank, self.size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
         except ValueError as error:
             raise ValueError("RANK and WORLD_SIZE in the environment are not whole numbers.") from error
+        if device == "cuda" and not torch.cuda.is_available():
+            raise ValueError("device = 'cuda': torch finds no GPU here.")
         # nccl sums what lies on a GPU alone, and each process has one of its own
         self._device = torch.device(f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if device == "cuda" else "cpu")
         if device == "cuda":

@@ -66,7 +66,7 @@ class Learner:
         self.config, self.group = config, group or Group()
         with torch.random.fork_rng(devices=[]):  # the global generator stays as it is
             torch.manual_seed(config.seed % 2**63)
-            policy = PolicyNet.for_rules(rules, config.hidden, config.bid_hidden)
+            policy = PolicyNet.for_rules(rules, config.hidden, config.bid_hidden, config.inputs)
             self.critic = Critic.for_policy(policy, config.critic_hidden).to(config.device)
         self.policy = policy.to(config.device)
         self.average = copy.deepcopy(self.policy).requires_grad_(False)

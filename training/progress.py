@@ -50,7 +50,8 @@ class Progress:
         for tower in TOWERS:
             if row[f"{tower}_gradient_steps"]:
                 entropy, kl, critic = (row[f"{tower}_{key}"] for key in ("entropy", "kl", "explained_variance"))
-                parts.append(f"{tower}: entropy {entropy:.2f} kl {kl:.3f} critic {critic:.2f}")
+                judged = "" if critic is None else f" critic {critic:.2f}"
+                parts.append(f"{tower}: entropy {entropy:.2f} kl {kl:.3f}{judged}")
         if len(parts) == 1:
             parts = ["nothing to learn from: no seat decided twice or saw a deal's end; take more steps or tables"]
         line = "  ".join(parts) + self._last_result

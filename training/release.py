@@ -2,7 +2,7 @@
 
 Writes models/released/NAME, from the runs in their order; the last one made the policy:
 
-    weights.safetensors   policy and critic
+    weights.safetensors   policy, and the critic where the last run trained one
     policy.onnx           the same policy for `belote_env.players.Policy`, without torch
     config.toml           the configuration of the last run; the earlier ones as config-1.toml, config-2.toml …
     train.csv             their logs, one after the other, with the run's name in the first column
@@ -72,8 +72,13 @@ def _logs(paths: list[Path]) -> str:
             rows = list(csv.reader(file))
         if number == 0:
             writer.writerow(["run", *rows[0]])
-        writer.writerows([path.name, *row] for row in rows[1:])
+        writer.writerows([path.name, *map(_short, row)] for row in rows[1:])
     return out.getvalue()
+
+
+def _short(field: str) -> str:
+    """A number of a log with four digits; whole ones as they are."""
+    return f"{float(field):.4g}" if "." in field else field
 
 
 def main(arguments: list[str] | None = None) -> int:

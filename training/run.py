@@ -6,7 +6,8 @@ commit.txt              the commit of the code, with `+` after it where files ha
 log.csv, events.…       one row an iteration; the same for TensorBoard
 curves.png              the log as curves, drawn anew at each evaluation
 checkpoint.safetensors  everything needed to go on, replaced as training goes
-policy.safetensors      the policy to use (the slow average where there is one) and the critic, at the end
+policy.safetensors      at the end the policy to use, the slow average where there is one; and the critic, if it learned
+lessons/                what a study learns from; of no use once it is over
 result.json             the final evaluation
 """
 
@@ -120,8 +121,12 @@ def save(
     rules: Rules,
     counters: dict[str, Any],
     config: Config,
+    more: dict[str, Any] | None = None,
 ) -> None:
-    """Write all that a run needs to go on bit for bit; `vectors` are snapshots of its tables, by process."""
+    """Write all that a run needs to go on bit for bit; `vectors` are snapshots of its tables, by process.
+
+    `more` goes into the metadata.
+    """
     tensors = learner.tensors() | past.tensors()
     kept: list[dict[str, Any]] = []
     for rank, snapshot in enumerate(vectors):
@@ -132,14 +137,15 @@ def save(
             f"vector.{rank}.{key}": torch.from_numpy(np.ascontiguousarray(array).reshape(-1).view(np.uint8).copy())
             for key, array in arrays.items()
         }
-    extra = _receipt(config) | {"vectors": kept}
+    extra = _receipt(config) | {"vectors": kept} | (more or {})
     checkpoint.save(path, learner.policy, rules, learner.critic, counters, tensors, extra)
 
 
 def save_policy(path: Path, learner: Learner, rules: Rules, counters: dict[str, Any], config: Config) -> None:
-    """Write the policy that a run makes, the slow average where there is one, and its critic."""
+    """Write the policy that a run makes, the slow average where there is one, and the critic that judged it."""
     policy = learner.average if config.average else learner.policy
-    checkpoint.save(path, policy, rules, learner.critic, counters, {}, _receipt(config))
+    critic = None if config.lessons else learner.critic
+    checkpoint.save(path, policy, rules, critic, counters, {}, _receipt(config))
 
 
 def _receipt(config: Config) -> dict[str, Any]:

@@ -4,6 +4,7 @@ One network plays all four seats and a critic that sees every hand judges it.  A
 advantages and learns.  The checkpoint on disk is always whole: a run can be killed and resumed at any moment.
 """
 
+import os
 import signal
 import sys
 import threading
@@ -23,6 +24,7 @@ from belote_env.rules import Rules, as_rules
 from models import checkpoint as checkpoints
 from models.network import TOWERS
 from models.player import NetPlayer
+from training import lessons
 from training import run as runs
 from training.command import Parser, refuse, sentence
 from training.config import Config, joined, load, parse_overrides
@@ -33,6 +35,7 @@ from training.past import PastTeams
 from training.plots import plot_run
 from training.progress import Progress
 from training.rollout import Rollout
+from training.study import Study
 
 
 class Interrupt:
@@ -73,6 +76,8 @@ def train(config: Config, path: Path, resume: bool, console: Console, stop_after
         OSError: a file that cannot be written; the last good checkpoint is kept.
         Diverged: numbers are no longer finite; the last good checkpoint is kept.
     """
+    if config.lessons and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise ValueError("A run with lessons is one process: they are made by as many as it has threads.")
     path.mkdir(parents=True, exist_ok=True)
     with closing(Group(config.device)) as group:
         if not group.leads:
@@ -123,12 +128,20 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         for source, towers in ((config.start_from, TOWERS), (config.start_bids_from, ("bid",))):
             if source:
                 given = checkpoints.load(source, config.rules)
-                learner.begin_from(given.policy(), given.critic() if "critic" in given.architecture else None, towers)
+                critic = given.critic() if "critic" in given.architecture else None
+                if config.lessons:  # the cards are learned anew, perhaps by a tower of another shape
+                    critic, towers = None, ("bid",)
+                learner.begin_from(given.policy(), critic, towers)
+
+    teacher = checkpoints.load(config.start_from, config.rules) if config.lessons else None
+    origin = lessons.origin(config, teacher.policy(), lessons.PER_FILE) if teacher else None
+    if loaded and loaded.extra.get("lessons") != origin:
+        raise ValueError(f"{config.start_from} is not what {path} was started from: resume it with the same.")
 
     def save() -> None:
         vectors = group.gathered(vector.snapshot())
         if group.leads:
-            runs.save(checkpoint, learner, past, vectors, rules, counters, config)
+            runs.save(checkpoint, learner, past, vectors, rules, counters, config, {"lessons": origin})
 
     if not loaded:
         if group.leads:
@@ -141,6 +154,7 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         by_clock = counters["seconds"] / config.seconds if config.seconds else 0.0
         return max(counters["iteration"] / config.iterations, by_clock)
 
+    study = Study(config, path, teacher, console) if teacher and spent() < 1 else None
     log = runs.Log(path, counters["iteration"]) if group.leads else None
     saved = time.monotonic()
     with (
@@ -151,9 +165,13 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
         while spent() < 1:
             start = time.monotonic()
             now = schedule(config, spent())
-            counts = rollout.collect(learner.policy, counters["iteration"], past.team(counters["iteration"]))
-            played = time.monotonic()
-            losses = learner.update(rollout.batches(learner.critic), now, counters["iteration"])
+            if study:
+                played = start
+                counts, losses = study.learn(learner, now["play"], counters["iteration"])
+            else:
+                counts = rollout.collect(learner.policy, counters["iteration"], past.team(counters["iteration"]))
+                played = time.monotonic()
+                losses = learner.update(rollout.batches(learner.critic), now, counters["iteration"])
             seconds = time.monotonic() - start
 
             decisions, deals = (int(x) for x in group.sums(counts.decisions, counts.deals))
@@ -169,7 +187,7 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
                 "rollout_share": (played - start) / seconds,
                 **{f"{name}_learning_rate": now[name].learning_rate for name in now},
                 **losses,
-                **{key: getattr(counts, key) for key in ("passes", "doubled", "taken", "level")},
+                **{key: None if study else getattr(counts, key) for key in ("passes", "doubled", "taken", "level")},
                 **dict.fromkeys(("heuristic", "heuristic_interval", "contracts", "made", "all_pass")),
             }
             if group.leads and config.evaluate_every and counters["iteration"] % config.evaluate_every == 0:

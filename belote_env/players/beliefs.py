@@ -49,15 +49,21 @@ def likelihoods(worlds: NDArray[Any], seats: NDArray[np.int64], rules: Rules, ca
 
 
 def likely_worlds(
-    states: NDArray[Any], seats: NDArray[np.int64], rules: Rules, caller: Player, most: int, seed: int
+    states: NDArray[Any],
+    seats: NDArray[np.int64],
+    rules: Rules,
+    caller: Player,
+    most: int,
+    seed: int,
+    dealt_for_one: int = DEALT_FOR_ONE,
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.float64]]:
-    """`deal_worlds`, then of each state at most about `most` worlds, by likelihood.
+    """`deal_worlds`, then of each state at most about `most` worlds, by likelihood, of `dealt_for_one` times as many.
 
     Returns:
         worlds, (m,) states; rows, (m,) the state each belongs to; weights, (m,) above 0: where no more than `most`
         worlds exist, how likely each is, else how often it was drawn out of more, evenly along their order.
     """
-    worlds, rows = deal_worlds(states, seats, rules, most * DEALT_FOR_ONE, seed)
+    worlds, rows = deal_worlds(states, seats, rules, most * dealt_for_one, seed)
     weights = likelihoods(worlds, seats[rows], rules, caller)
     ends = np.cumsum(np.bincount(rows, minlength=len(states)))
     for begin, end in zip((0, *ends), ends, strict=False):
