@@ -215,7 +215,8 @@ def test_workers_end_with_the_one_that_leads(tmp_path, teacher, study):
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
     def children():
-        listed = subprocess.run(["ps", "-eww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+        command = ["ps", "-eww", "-o", "pid,ppid,args"]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         fields = [line.split(None, 2) for line in listed.splitlines()[1:]]
         return {int(pid) for pid, parent, args in fields if int(parent) == process.pid and "spawn_main" in args}
 
