@@ -68,7 +68,7 @@ def in_play(rules, n):
     return [np.concatenate(part)[:n] for part in zip(*seen, strict=True)]
 
 
-@pytest.mark.parametrize("inputs", ["bits", "ranked"])
+@pytest.mark.parametrize("inputs", ["bits", "ordered"])
 @pytest.mark.parametrize("preset", ["classic", "coinche", "contree"])
 def test_the_file_is_the_network(tmp_path, preset, inputs):
     """Logits where legal and values, on 10,000 positions over the presets."""

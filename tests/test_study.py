@@ -60,7 +60,7 @@ def study(teacher):
             "lessons": 301,
             "worlds": 5,
             "solved_tricks": 3,
-            "inputs": "ranked",
+            "inputs": "ordered",
             "minibatch": 64,
             "epochs": 3,
         }
@@ -111,7 +111,7 @@ def test_a_study_learns_its_lessons_and_keeps_the_calls(study, teacher, tmp_path
     assert min(distances) >= 0 and distances[0] - distances[-1] == pytest.approx(losses[0] - losses[-1], abs=0.05)
     made = checkpoint.load(tmp_path / "a" / run.POLICY, CONTREE)
     given = checkpoint.load(teacher)
-    assert made.policy().play.inputs == "ranked"
+    assert made.policy().play.inputs == "ordered"
     assert same(made.section("policy.bid"), given.section("policy.bid"))
     assert not made.section("critic")
     assert all(row["passes"] == row["play_clipped"] == "" for row in rows(tmp_path / "a"))

@@ -71,8 +71,8 @@ class Config(BaseModel):
     worlds: Annotated[int, Field(ge=1, le=10_000)] = 24
     lesson_points: Annotated[float, Field(gt=0)] = 10
 
-    #: what the policy's tower for cards reads: the observation's bits, or the cards by rank among those still out.
-    inputs: Literal["bits", "ranked"] = "bits"
+    #: what the policy's tower for cards reads: the observation's bits, or suits and cards in order.
+    inputs: Literal["bits", "ordered"] = "bits"
     #: widths of the hidden layers: of the policy's tower for cards and for calls, and of both of the critic.
     hidden: Widths = (256, 256)
     bid_hidden: Widths = (128, 128)
@@ -89,6 +89,8 @@ class Config(BaseModel):
     epochs: Positive = 2
     minibatch: Positive = 1024
     bid_minibatch: Positive = 1024
+    #: "adam", or "muon" for the matrices of hidden layers and Adam, at a fortieth of the rate, for the rest.
+    optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: Rate = 2e-3
     final_learning_rate: Rate = 2e-5
     bid_learning_rate: Rate = 2e-3
