@@ -4,8 +4,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from belote_env.rules import Rules  # noqa: E402
 from tiny_runs import TINY  # noqa: E402
+
+from belote_env.rules import Rules  # noqa: E402
 from training.learner import Learner  # noqa: E402
 from training.muon import ADAM_SHARE, Muon, orthogonal  # noqa: E402
 

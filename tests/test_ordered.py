@@ -44,7 +44,7 @@ def still_out(state, slot, frame, on_table):
 
 
 def order_of_suits(state, seat, observation, frame):
-    """Slots: trump's, the suit that is led, then those of which the seat has most and highest, then of what is hidden."""
+    """Slots: trump's, the suit that is led, then those of which the seat has most, highest, highest hidden."""
     table = table_of(observation)
     led = table[min(table)] // 8 if table else None  # the first to play sits nearest behind the viewer
     hand = {card % 32 for card in np.flatnonzero(observation[OFFSETS["hand"] : OFFSETS["hand"] + 32]).tolist()}
