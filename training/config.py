@@ -70,6 +70,9 @@ class Config(BaseModel):
     solved_tricks: Annotated[int, Field(ge=2, le=7)] = 4
     worlds: Annotated[int, Field(ge=1, le=10_000)] = 24
     lesson_points: Annotated[float, Field(gt=0)] = 10
+    #: in solved tricks before the last four, the power of the teacher's probability that a lesson's goes with: open
+    #: hands think too well of cards that need to know where the others are.
+    early_prior: Annotated[float, Field(ge=0, le=1)] = 0.3
 
     #: what the policy's tower for cards reads: the observation's bits, or suits and cards in order.
     inputs: Literal["bits", "ordered"] = "bits"
