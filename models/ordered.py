@@ -153,8 +153,8 @@ class OrderedInputs(nn.Module):
             bits: (n, K) float32, 0 or 1, in the canonical frame.
 
         Returns:
-            inputs, (n, `ordered_size(K)`) float32; places, (n, 32) int64, of each card: 8 · place of its suit + how many
-            of the cards still out rank above it in the suit, 32 for a card that is gone.
+            inputs, (n, `ordered_size(K)`) float32; places, (n, 32) int64, of each card: 8 · place of its suit + how
+            many of the cards still out rank above it in the suit, 32 for a card that is gone.
         """
         sums, bids, numbers = (bits @ self.sums).split([N_CARDS, len(self.levels), 7 + 2 * len(self.strains)], 1)
         out = (sums > 0).float()

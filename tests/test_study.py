@@ -160,6 +160,14 @@ def test_lessons_made_by_two_processes_are_those_of_one(study, teacher, tmp_path
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
+def test_few_lessons_are_one_small_file(study, teacher, tmp_path, monkeypatch):
+    monkeypatch.setattr(lessons, "PER_FILE", 32_768)
+    few = study.model_copy(update={"lessons": 40})
+    made = Study(few, tmp_path, checkpoint.load(teacher), Console(quiet=True))
+    assert len(made.lessons) == 40 and len(list((tmp_path / "lessons").iterdir())) == 1
+    assert quietly(few, tmp_path / "run")
+
+
 def test_a_damaged_file_of_lessons_is_named(study, tmp_path, capsys):
     assert not quietly(study, tmp_path / "a", stop_after=1)
     file = lessons.file_of(tmp_path / "a", 2)

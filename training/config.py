@@ -1,5 +1,6 @@
 """`Config`: everything that decides a run, read from TOML, with `--field value` on the command line."""
 
+import difflib
 import json
 import tomllib
 from collections.abc import Sequence
@@ -62,9 +63,9 @@ class Config(BaseModel):
     #: share of the auctions that open with a call drawn at random.
     seeded_auctions: Share = 0
 
-    #: positions of `start_from`'s play, in whole files, that the tower for cards is fitted to (0: self-play): this
-    #: share of them from so many of the last tricks, where cards are weighed over so many worlds and one that is worth
-    #: so many points more is to be e times as likely.
+    #: positions of `start_from`'s play, rounded up to files of 32,768 where they fill one, that the tower for cards is
+    #: fitted to (0: self-play): this share of them from so many of the last tricks, where cards are weighed over so many
+    #: worlds and one that is worth so many points more is to be e times as likely.
     lessons: Annotated[int, Field(ge=0, le=100_000_000)] = 0
     solved_share: Share = 0.6
     solved_tricks: Annotated[int, Field(ge=2, le=7)] = 4
@@ -143,8 +144,8 @@ class Config(BaseModel):
     @model_validator(mode="after")
     def _whole(self) -> "Config":
         decisions = self.tables * self.steps
-        for name in ("minibatch", "bid_minibatch"):
-            if getattr(self, name) > decisions:
+        for name, tower in (("minibatch", "play"), ("bid_minibatch", "bid")):
+            if getattr(self, name) > decisions and tower in self.learning and not self.lessons:
                 raise ValueError(f"{name} = {getattr(self, name)} exceeds the {decisions} decisions an iteration")
         if self.rule_opponents + self.past_opponents > 1:
             raise ValueError("rule_opponents and past_opponents are shares of the same deals and exceed 1 together")
@@ -223,7 +224,9 @@ def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"][:1]))
     if first["type"] == "extra_forbidden":
-        return f"{key!r} is not a field of the configuration; there are {', '.join(Config.model_fields)}."
+        near = difflib.get_close_matches(key, Config.model_fields, 1)
+        meant = f"did you mean {near[0]!r}?  There" if near else "there"
+        return f"{key!r} is not a field of the configuration; {meant} are {', '.join(Config.model_fields)}."
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
     return f"{key} = {repr(first['input'])[:80]}: {message[0].lower() + message[1:]}." if key else f"{message}."
 

@@ -107,19 +107,27 @@ class Learner:
             optimizer.step()
         return means
 
-    def begin_from(self, policy: PolicyNet, critic: Critic | None, towers: Sequence[str] = TOWERS) -> None:
+    def begin_from(
+        self, policy: PolicyNet, critic: Critic | None, towers: Sequence[str] = TOWERS, source: str = "the other run"
+    ) -> None:
         """Take over some towers of another run, of the same shapes.
+
+        Args:
+            source: where they come from, for a refusal.
 
         Raises:
             ValueError: other shapes.
         """
-        try:
+        pairs = [(self.policy, policy)] if critic is None else [(self.policy, policy), (self.critic, critic)]
+        for mine, other in pairs:
             for name in towers:
-                getattr(self.policy, name).load_state_dict(getattr(policy, name).state_dict())
-                if critic is not None:
-                    getattr(self.critic, name).load_state_dict(getattr(critic, name).state_dict())
-        except RuntimeError as error:
-            raise ValueError("The networks to start from have other shapes than this configuration's.") from error
+                wanted, given = mine.architecture()[name], other.architecture()[name]
+                if wanted != given:
+                    kind = f"{name} tower" if mine is self.policy else f"critic of the {name} tower"
+                    raise ValueError(f"The {kind} of {source} has other shapes than this run's: {given}, not {wanted}.")
+        for mine, other in pairs:
+            for name in towers:
+                getattr(mine, name).load_state_dict(getattr(other, name).state_dict())
         self.average.load_state_dict(self.policy.state_dict())
 
     def update(

@@ -78,6 +78,11 @@ def file_of(path: Path, number: int) -> Path:
     return path / "lessons" / f"{number:04}.npz"
 
 
+def per_file(config: Config) -> int:
+    """How many lessons a file holds: fewer only where a run has fewer."""
+    return min(PER_FILE, config.lessons)
+
+
 def origin(config: Config, teacher: PolicyNet, size: int) -> str:
     """What decides a file of `size` lessons besides its number, as a digest."""
     validated = Config(**config.model_dump())  # a default 0 and a 0.0 that was read are one

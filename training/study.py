@@ -55,8 +55,8 @@ class Study:
         if unit != config.unit:
             raise ValueError(f"unit = {config.unit}: the values of {teacher.path} count in {unit} points.")
         self.columns: np.ndarray = columns
-        self.origin = lessons.origin(config, self.teacher, lessons.PER_FILE)
-        files = [lessons.file_of(path, number) for number in range(-(-config.lessons // lessons.PER_FILE))]
+        self.origin = lessons.origin(config, self.teacher, lessons.per_file(config))
+        files = [lessons.file_of(path, number) for number in range(-(-config.lessons // lessons.per_file(config)))]
         kept = {file: lessons.read(file, self.origin) for file in files if file.is_file()}
         missing = [number for number, file in enumerate(files) if file not in kept]
         self._make(path, missing, console)
@@ -66,7 +66,7 @@ class Study:
 
     def _make(self, path: Path, missing: list[int], console: Console) -> None:
         """Make the files of these numbers, by as many processes as `config.threads` says."""
-        config, teacher, size = self.config, self.teacher, lessons.PER_FILE
+        config, teacher, size = self.config, self.teacher, lessons.per_file(self.config)
         with Progress(console=console, disable=not missing) as progress:
             task = progress.add_task(f"lessons, {size:,} a file", total=len(missing))
             if config.threads == 1:
