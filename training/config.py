@@ -64,8 +64,8 @@ class Config(BaseModel):
     seeded_auctions: Share = 0
 
     #: positions of `start_from`'s play, rounded up to files of 32,768 where they fill one, that the tower for cards is
-    #: fitted to (0: self-play): this share of them from so many of the last tricks, where cards are weighed over so many
-    #: worlds and one that is worth so many points more is to be e times as likely.
+    #: fitted to (0: self-play): this share of them from so many of the last tricks, where cards are weighed over so
+    #: many worlds and one that is worth so many points more is to be e times as likely.
     lessons: Annotated[int, Field(ge=0, le=100_000_000)] = 0
     solved_share: Share = 0.6
     solved_tricks: Annotated[int, Field(ge=2, le=7)] = 4
