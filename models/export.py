@@ -19,7 +19,7 @@ from belote_env.envs.adapters.export import write_graph
 from belote_env.observation import LAYOUT_DIGEST, SIZE
 from belote_env.state import N_CARDS
 from models.network import FILL, TOWERS, PolicyNet, Tower
-from models.ranked import RANKED, RankedInputs
+from models.ordered import RANKED, OrderedInputs
 
 
 class _Graph:
@@ -90,8 +90,8 @@ def _tower(graph: _Graph, tower: Tower) -> tuple[str, str]:
     """A tower's nodes, from observations to logits (n, actions) and values (n, 1)."""
     source = graph.add("Gather", "observations", graph.constant(tower.columns), axis=1)
     places = ""
-    if tower.ranks is not None:
-        source, places = _ranked(graph, tower.ranks, source)
+    if tower.order is not None:
+        source, places = _ordered(graph, tower.order, source)
     for layer in list(tower.trunk)[::2]:
         source = graph.add("Relu", graph.linear(layer, source))
     logits = graph.linear(tower.policy, source)
@@ -101,34 +101,61 @@ def _tower(graph: _Graph, tower: Tower) -> tuple[str, str]:
     return logits, graph.linear(tower.value, source)
 
 
-def _ranked(graph: _Graph, ranks: RankedInputs, bits: str) -> tuple[str, str]:
-    """`RankedInputs.forward`, step by step: names of inputs and places."""
+def _ordered(graph: _Graph, order: OrderedInputs, bits: str) -> tuple[str, str]:
+    """`OrderedInputs.forward`, step by step: names of inputs and places."""
     add, columns, number = graph.add, graph.columns, graph.number
-    strains = [(strain, columns(bits, place, place + 1)) for strain, place in ranks.strains]
+    strains = [(strain, columns(bits, place, place + 1)) for strain, place in order.strains]
 
     def by_strain(name: str, of: str = "") -> str:
         def product(table: str) -> str:
             return add("MatMul", of, table) if of else table
 
-        result = product(graph.constant(getattr(ranks, f"{name}_0")))
+        result = product(graph.constant(getattr(order, f"{name}_0")))
         for strain, bit in strains:
-            more = product(graph.constant(getattr(ranks, f"{name}_{strain}")))
+            more = product(graph.constant(getattr(order, f"{name}_{strain}")))
             result = add("Add", result, add("Mul", bit, more))
         return result
 
     def at_least(source: str, steps: Tensor) -> str:
         return number(add("GreaterOrEqual", source, graph.constant(steps)))
 
-    sums = add("MatMul", bits, graph.constant(ranks.sums))
+    sums = add("MatMul", bits, graph.constant(order.sums))
     out = number(graph.positive(columns(sums, 0, N_CARDS)))
-    above = add("Cast", by_strain("above", out), to=TensorProto.INT64)
-    gone = graph.constant(N_CARDS, np.int64)
-    places = add("Where", graph.positive(out), add("Add", above, graph.constant(ranks.slots)), gone)
+    above = by_strain("above", out)
+    hand, table, hidden = (columns(bits, span.start, span.stop) for span in (order.HAND, order.TABLE, order.HIDDEN))
 
-    hand, table, hidden = (columns(bits, span.start, span.stop) for span in (ranks.HAND, ranks.TABLE, ranks.HIDDEN))
-    cards = add("Reshape", table, graph.constant([-1, 3, N_CARDS], np.int64))
-    winner = add("Unsqueeze", columns(bits, ranks.winner + 1, ranks.winner + 4), graph.constant([2], np.int64))
-    best = add("ReduceSum", add("Mul", cards, winner), graph.constant([1], np.int64), keepdims=0)
+    def by_seat(source: str) -> str:
+        return add("Reshape", source, graph.constant([-1, 3, N_CARDS], np.int64))
+
+    def of_seat(first: int) -> str:
+        """The card on the table of the seat, one of the three, that a field names."""
+        chosen = add("Unsqueeze", columns(bits, first + 1, first + 4), graph.constant([2], np.int64))
+        return add("ReduceSum", add("Mul", by_seat(table), chosen), graph.constant([1], np.int64), keepdims=0)
+
+    def of_suit(source: str) -> str:
+        parts = add("Reshape", source, graph.constant([-1, 4, 8], np.int64))
+        return add("ReduceSum", parts, graph.constant([2], np.int64), keepdims=0)
+
+    weight = add("Pow", graph.constant(2.0), add("Sub", graph.constant(7.0), above))
+    weighed = add("Add", add("Mul", weight, graph.constant(order.OWN)), graph.constant(order.COUNT))
+    unseen = add("ReduceMax", by_seat(hidden), axes=[1], keepdims=0)
+    key = of_suit(add("Add", add("Mul", hand, weighed), add("Mul", unseen, weight)))
+    key = add("Add", key, add("Mul", of_suit(of_seat(order.leader)), graph.constant(order.LED)))
+    trump = graph.constant(1.0)
+    for _, bit in strains:
+        trump = add("Sub", trump, bit)
+    key = add("Add", key, add("Mul", trump, graph.constant(np.array([order.TRUMP, 0, 0, 0], np.float32))))
+    mine, other = (add("Unsqueeze", key, graph.constant([axis], np.int64)) for axis in (2, 1))
+    tied = add("Where", add("Equal", other, mine), graph.constant(order.earlier), graph.constant(0.0))
+    before = add("Max", number(add("Greater", other, mine)), tied)
+    before = add("ReduceSum", before, graph.constant([2], np.int64), keepdims=0)
+    suits = add("Unsqueeze", add("Cast", before, to=TensorProto.INT64), graph.constant([2], np.int64))
+    slots = add("Expand", add("Mul", suits, graph.constant(8, np.int64)), graph.constant([1, 1, 8], np.int64))
+    slots = add("Reshape", slots, graph.constant([-1, N_CARDS], np.int64))
+    within = add("Add", add("Cast", above, to=TensorProto.INT64), slots)
+    places = add("Where", graph.positive(out), within, graph.constant(N_CARDS, np.int64))
+
+    best = of_seat(order.winner)
     led = graph.positive(add("ReduceSum", best, graph.constant([1], np.int64), keepdims=1))
     takes = add("Mul", add("Where", led, by_strain("takes", best), graph.constant(1.0)), hand)
     points = add("Div", add("Mul", by_strain("points"), out), graph.constant(10.0))
@@ -142,25 +169,32 @@ def _ranked(graph: _Graph, ranks: RankedInputs, bits: str) -> tuple[str, str]:
     ranked = columns(add("ScatterElements", zeros, to, rows, axis=2), 0, N_CARDS, axis=2)
     ranked = add("Reshape", ranked, graph.constant([-1, RANKED * N_CARDS], np.int64))
 
-    first = N_CARDS + len(ranks.levels)
+    per = order.by_slot.shape[1]
+    own = add("Gather", bits, graph.constant(order.by_slot.flatten()), axis=1)
+    own = add("Reshape", own, graph.constant([-1, 4, per], np.int64))
+    to = add("Expand", suits, graph.constant([1, 1, per], np.int64))
+    by_suit = add("ScatterElements", own, to, own, axis=1)
+    by_suit = add("Reshape", by_suit, graph.constant([-1, 4 * per], np.int64))
+
+    first = N_CARDS + len(order.levels)
     bids = number(graph.positive(columns(sums, N_CARDS, first)))
     numbers = [columns(sums, first + k, first + k + 1) for k in range(7 + 2 * len(strains))]
     us, them, belote_us, belote_them, ours, now, made = numbers[:7]
     for k, (_, bit) in enumerate(strains):
         now = add("Add", now, add("Mul", bit, numbers[7 + 2 * k]))
         made = add("Add", made, add("Mul", bit, numbers[8 + 2 * k]))
-    rest, most = add("Sub", made, them), graph.constant(ranks.STEP - 1.0)
+    rest, most = add("Sub", made, them), graph.constant(order.STEP - 1.0)
     low, high = add("Max", us, add("Sub", rest, most)), add("Min", add("Add", us, most), rest)
     us = add("Div", add("Add", low, high), graph.constant(2.0))
-    bid = add("ReduceMax", add("Mul", bids, graph.constant(ranks.levels)), axes=[1], keepdims=1)
-    bid = add("Where", graph.positive(bid), bid, graph.constant(ranks.MORE_THAN_HALF))
+    bid = add("ReduceMax", add("Mul", bids, graph.constant(order.levels)), axes=[1], keepdims=1)
+    bid = add("Where", graph.positive(bid), bid, graph.constant(order.MORE_THAN_HALF))
     theirs = add("Add", add("Sub", made, us), belote_them)
     want = add("Sub", bid, add("Where", graph.positive(ours), add("Add", us, belote_us), theirs))
-    left = add("Sub", graph.constant(ranks.ALL_POINTS), made)
-    wanted = at_least(want, ranks.wanted)
+    left = add("Sub", graph.constant(order.ALL_POINTS), made)
+    wanted = at_least(want, order.wanted)
     other = add("Mul", wanted, add("Sub", graph.constant(1.0), ours))
-    distances = [add("Sub", wanted, other), other, at_least(add("Sub", left, want), ranks.wanted)]
-    distances += [at_least(now, ranks.on_table)]
-    distances += [add("Div", add("Concat", want, left, now, axis=1), graph.constant(ranks.units))]
-    kept = [columns(bits, span.start, span.stop) for span in (ranks.GONE, ranks.TRICKS, ranks.REST)]
-    return add("Concat", ranked, *kept, *distances, axis=1), places
+    distances = [add("Sub", wanted, other), other, at_least(add("Sub", left, want), order.wanted)]
+    distances += [at_least(now, order.on_table)]
+    distances += [add("Div", add("Concat", want, left, now, axis=1), graph.constant(order.units))]
+    rest = add("Gather", bits, graph.constant(order.rest), axis=1)
+    return add("Concat", ranked, by_suit, rest, *distances, axis=1), places

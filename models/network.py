@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from belote_env.observation import HIDDEN_SIZE, varying_columns
 from belote_env.rules import Rules
 from belote_env.state import N_CARDS
-from models.ranked import RankedInputs, ranked_size
+from models.ordered import OrderedInputs, ordered_size
 
-#: What a tower's first layer reads: the columns as they are, or with the cards by rank (`models.ranked`).
-INPUTS = ("bits", "ranked")
+#: What a tower's first layer reads: the columns as they are, or with suits and cards in order (`models.ordered`).
+INPUTS = ("bits", "ordered")
 
 #: The towers by name: cards are actions 0 to 31, calls are the others.
 TOWERS = ("play", "bid")
@@ -72,10 +72,10 @@ class Tower(nn.Module):
         columns: (K,) int64, the columns of the observation that are read, rising.
         hidden: widths of the hidden layers.
         actions: how many actions it has.
-        inputs: one of `INPUTS`; "ranked" is for cards.
+        inputs: one of `INPUTS`; "ordered" is for cards.
 
     Raises:
-        ValueError: ranked inputs of columns that lack some of the cards.
+        ValueError: ordered inputs of columns that lack some of the cards.
     """
 
     columns: Tensor
@@ -83,28 +83,28 @@ class Tower(nn.Module):
     def __init__(self, columns: np.ndarray | Tensor, hidden: Sequence[int], actions: int, inputs: str = "bits") -> None:
         super().__init__()
         self.register_buffer("columns", torch.as_tensor(columns, dtype=torch.int64))
-        width = ranked_size(len(self.columns)) if inputs == "ranked" else len(self.columns)
+        width = ordered_size(len(self.columns)) if inputs == "ordered" else len(self.columns)
         self.trunk = _trunk(width, hidden)
         # A small head: the first policy is close to uniform over the legal actions.
         self.policy = _linear(hidden[-1], actions, 0.01)
         self.value = _linear(hidden[-1], 1, 0.1)
         self.hidden, self.actions, self.inputs = list(hidden), actions, inputs
-        self.ranks: RankedInputs | None = None
-        if inputs == "ranked" and self.columns.any():
-            Tower._rank(self)
-        self.register_load_state_dict_post_hook(Tower._rank)
+        self.order: OrderedInputs | None = None
+        if inputs == "ordered" and self.columns.any():
+            Tower._follow(self)
+        self.register_load_state_dict_post_hook(Tower._follow)
 
     @staticmethod
-    def _rank(tower: "Tower", _: object = None) -> None:
+    def _follow(tower: "Tower", _: object = None) -> None:
         """Follow the columns, which a state dict may have changed."""
-        if tower.inputs == "ranked":
-            tower.ranks = RankedInputs(tower.columns.cpu().numpy()).to(tower.columns.device)
+        if tower.inputs == "ordered":
+            tower.order = OrderedInputs(tower.columns.cpu().numpy()).to(tower.columns.device)
 
     def _read(self, bits: Tensor) -> tuple[Tensor, Tensor | None]:
-        """(n, hidden[-1]) features, and where ranked inputs put each card."""
-        if self.ranks is None:
+        """(n, hidden[-1]) features, and where ordered inputs put each card."""
+        if self.order is None:
             return self.trunk(bits.float()), None
-        numbers, places = self.ranks(bits.float())
+        numbers, places = self.order(bits.float())
         return self.trunk(numbers), places
 
     def _logits(self, features: Tensor, places: Tensor | None) -> Tensor:
@@ -171,8 +171,8 @@ class PolicyNet(nn.Module):
         for name in TOWERS:
             sizes = architecture[name]
             shapes[f"{name}.columns"] = (sizes["columns"],)
-            ranked = sizes.get("inputs") == "ranked"
-            width = ranked_size(sizes["columns"]) if ranked else sizes["columns"]
+            ordered = sizes.get("inputs") == "ordered"
+            width = ordered_size(sizes["columns"]) if ordered else sizes["columns"]
             shapes |= _shapes(f"{name}.trunk", width, sizes["hidden"])
             for head, outputs in (("policy", sizes["actions"]), ("value", 1)):
                 shapes[f"{name}.{head}.weight"] = (outputs, sizes["hidden"][-1])

@@ -92,9 +92,11 @@ def test_a_policy_is_found_wherever_it_lies(home, tmp_path, capsys, source):
         pytest.importorskip("onnxruntime")
         from models.export import write_onnx
 
-        path, rules = tmp_path / "p.onnx", ("--rules", "classic")
-        write_onnx(path, checkpoint.load(home / run.POLICY).policy(), [CLASSIC.digest], 81)
+        path = tmp_path / "p.onnx"
+        given = checkpoint.load(home / run.POLICY).policy()
+        write_onnx(path, given, [CLASSIC.digest, Rules.preset("belote_501").digest], 81)
         assert "--rules is needed" in refused(capsys, evaluate.main, path)
+        write_onnx(path, given, [CLASSIC.digest], 81)
         assert isinstance(evaluate.source_player(str(path))[0], Policy)
         assert "was made for rules" in refused(capsys, evaluate.main, path, "--rules", "contree", "--pairs", 2)
     evaluated(capsys, path, *rules, "--against", "random", "--pairs", 4, "--json", tmp_path / "r.json")

@@ -68,7 +68,7 @@ def in_play(rules, n):
     return [np.concatenate(part)[:n] for part in zip(*seen, strict=True)]
 
 
-@pytest.mark.parametrize("inputs", ["bits", "ranked"])
+@pytest.mark.parametrize("inputs", ["bits", "ordered"])
 @pytest.mark.parametrize("preset", ["classic", "coinche", "contree"])
 def test_the_file_is_the_network(tmp_path, preset, inputs):
     """Logits where legal and values, on 10,000 positions over the presets."""
@@ -233,8 +233,14 @@ def test_a_spoilt_file_is_refused_with_one_sentence(copied, name):
     assert "\n" not in str(error.value) and str(error.value).startswith(str(copied))
 
 
+def test_a_file_names_its_presets(exported, tmp_path):
+    assert Policy(exported).presets == ["classic"]
+    foreign(tmp_path / "p.onnx")
+    assert Policy(tmp_path / "p.onnx").presets == []
+
+
 def test_other_rules_are_refused_at_the_table(exported, tmp_path):
-    with pytest.raises(ValueError, match=f"net was made for rules {CLASSIC.digest}, not for 'contree'"):
+    with pytest.raises(ValueError, match=f"net was made for rules {CLASSIC.name!r}, not for 'contree'"):
         Policy(exported).start("contree")
     with pytest.raises(ValueError, match="made for rules"):
         play_match(Random(0), Policy(exported), Rules.preset("classic", tie="made"), deals=2)

@@ -89,6 +89,14 @@ def test_only_finished_runs_are_released(two_runs, tmp_path, monkeypatch, capsys
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_is_released_where_one_likes(two_runs, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(release, "RELEASED", tmp_path / "usual")
+    assert release.main(["mine", str(two_runs[0]), "--into", str(tmp_path / "here")]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "here" / "mine")
+    assert Policy(str(tmp_path / "here" / "mine" / "policy.onnx")).presets == ["classic"]
+    assert not (tmp_path / "usual").exists()
+
+
 def test_curves_show_every_evaluation(two_runs, tmp_path):
     """One PNG of the right size, drawn from whole logs, from logs of one row and from logs without evaluations."""
     log = (two_runs[0] / run.LOG).read_text().splitlines(keepends=True)

@@ -80,7 +80,9 @@ def test_a_run_begins_from_another_runs_policy(straight, tmp_path, capsys):
     begun = TINY.model_copy(update={"start_from": str(straight / run.POLICY), "reward": "cards"})
     assert not quietly(begun, tmp_path / "begun", stop_after=1)
     (tmp_path / "c.toml").write_text(begun.model_copy(update={"hidden": (17,)}).to_toml(), encoding="utf-8")
-    assert "other shapes than this" in refused(capsys, main, tmp_path / "c.toml", "--run", tmp_path / "other")
+    sentence = refused(capsys, main, tmp_path / "c.toml", "--run", tmp_path / "other")
+    assert f"The play tower of {straight / run.POLICY} has other shapes than this run's" in sentence
+    assert "[16]" in sentence and "[17]" in sentence
     missing = refused(
         capsys, main, tmp_path / "c.toml", "--run", tmp_path / "third", "--start-from", "none.safetensors"
     )

@@ -24,7 +24,7 @@ from belote_env.solver import solve_many  # noqa: E402
 from belote_env.state import PLAY  # noqa: E402
 from belote_env.worlds import count_worlds, deal_worlds  # noqa: E402
 from models import checkpoint  # noqa: E402
-from models.network import Critic, PolicyNet  # noqa: E402
+from models.network import Critic, PolicyNet, masked_log_softmax  # noqa: E402
 from training import lessons, run  # noqa: E402
 from training.config import load  # noqa: E402
 from training.study import Study  # noqa: E402
@@ -60,7 +60,7 @@ def study(teacher):
             "lessons": 301,
             "worlds": 5,
             "solved_tricks": 3,
-            "inputs": "ranked",
+            "inputs": "ordered",
             "minibatch": 64,
             "epochs": 3,
         }
@@ -103,6 +103,29 @@ def test_a_lesson_says_what_the_teacher_does_or_what_a_card_is_worth(study, teac
     assert close[tricks >= 5].float().mean() < 0.1  # where one card is worth far more than the others, both may agree
 
 
+def test_before_the_last_four_tricks_the_teacher_counts_too(study, teacher, tmp_path):
+    policy = checkpoint.load(teacher).policy()
+    columns = policy.play.columns.numpy()
+    found = {}
+    for prior in (0.0, 0.5):
+        config = study.model_copy(update={"solved_tricks": 6, "solved_share": 1.0, "early_prior": prior})
+        lessons.make(config, policy, tmp_path / str(prior), 0, 120)
+        kept = lessons.read(lessons.file_of(tmp_path / str(prior), 0), lessons.origin(config, policy, 120))
+        found[prior] = kept.batch(np.arange(len(kept)), columns)
+    bits, mask, without = found[0.0]
+    assert torch.equal(bits, found[0.5][0])
+    tricks = bits[:, [np.searchsorted(columns, c) for c in range(32, 160)]].sum(1) // 4
+    assert (tricks < 4).sum() > 20 and (tricks >= 2).all()
+    assert torch.equal(found[0.5][2][tricks >= 4], without[tricks >= 4])
+    with torch.inference_mode():
+        own = policy.play.log_probs(bits, mask)
+    clear = (tricks < 4) & (without.masked_fill(~mask, 1).amin(1) > 0.01)  # where half precision tells the odds
+    assert clear.sum() > 5
+    expected = masked_log_softmax(without.clamp(min=1e-9).log() + 0.5 * own, mask).exp()
+    np.testing.assert_allclose(found[0.5][2][clear], expected[clear], atol=2e-3)
+    assert (found[0.5][2] - without)[tricks < 4].abs().max() > 0.01
+
+
 def test_a_study_learns_its_lessons_and_keeps_the_calls(study, teacher, tmp_path):
     assert quietly(study.model_copy(update={"iterations": 30, "epochs": 30, "learning_rate": 1e-2}), tmp_path / "a")
     losses = [float(row["play_policy_loss"]) for row in rows(tmp_path / "a")]
@@ -111,7 +134,7 @@ def test_a_study_learns_its_lessons_and_keeps_the_calls(study, teacher, tmp_path
     assert min(distances) >= 0 and distances[0] - distances[-1] == pytest.approx(losses[0] - losses[-1], abs=0.05)
     made = checkpoint.load(tmp_path / "a" / run.POLICY, CONTREE)
     given = checkpoint.load(teacher)
-    assert made.policy().play.inputs == "ranked"
+    assert made.policy().play.inputs == "ordered"
     assert same(made.section("policy.bid"), given.section("policy.bid"))
     assert not made.section("critic")
     assert all(row["passes"] == row["play_clipped"] == "" for row in rows(tmp_path / "a"))
@@ -135,6 +158,14 @@ def test_lessons_made_by_two_processes_are_those_of_one(study, teacher, tmp_path
     )
     for name in ("bits", "legal", "targets"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_few_lessons_are_one_small_file(study, teacher, tmp_path, monkeypatch):
+    monkeypatch.setattr(lessons, "PER_FILE", 32_768)
+    few = study.model_copy(update={"lessons": 40})
+    made = Study(few, tmp_path, checkpoint.load(teacher), Console(quiet=True))
+    assert len(made.lessons) == 40 and len(list((tmp_path / "lessons").iterdir())) == 1
+    assert quietly(few, tmp_path / "run")
 
 
 def test_a_damaged_file_of_lessons_is_named(study, tmp_path, capsys):

@@ -16,7 +16,7 @@ from belote_env.rules import Rules  # noqa: E402
 from models.network import TOWERS, Critic, PolicyNet, masked_log_softmax  # noqa: E402
 from training import ppo  # noqa: E402
 from training.advantage import seat_advantages  # noqa: E402
-from training.config import Config, joined, load, parse_overrides  # noqa: E402
+from training.config import Config, from_fields, joined, load, parse_overrides  # noqa: E402
 from training.draws import uniforms, words  # noqa: E402
 from training.group import Group  # noqa: E402
 from training.learner import LOSSES, Diverged, Learner, schedule  # noqa: E402
@@ -173,6 +173,13 @@ def test_overrides():
     assert (config.tables, config.hidden, config.reward, config.stop_kl) == (512, (64, 32), "cards", 0.1)
 
 
+def test_minibatches_of_what_does_not_learn_have_no_bound():
+    assert from_fields({"learn": "play", "bid_minibatch": 10**6}).learning == ("play",)
+    assert from_fields({"learn": "bids", "minibatch": 10**6}).learning == ("bid",)
+    study = {"learn": "play", "lessons": 500, "start_from": "x.safetensors", "minibatch": 10**6}
+    assert from_fields(study).lessons == 500
+
+
 def test_overrides_may_stand_anywhere():
     given = ["--iterations", "2", "--tables=64", "c.toml", "--resume", "--learning-rate", "0.1"]
     assert joined(given) == ["--iterations=2", "--tables=64", "c.toml", "--resume", "--learning-rate=0.1"]
@@ -182,7 +189,8 @@ def test_overrides_may_stand_anywhere():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--tabels", "5"], "'tabels' is not a field"),
+        (["--tabels", "5"], "'tabels' is not a field of the configuration; did you mean 'tables'?"),
+        (["--qqqq", "5"], "'qqqq' is not a field of the configuration; there are name, "),
         (["--tables", "many"], "tables = 'many'"),
         (["--tables", "0"], "tables = 0"),
         (["--reward", "money"], "reward = 'money'"),

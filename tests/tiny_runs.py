@@ -44,6 +44,7 @@ TEAMED = TINY.model_copy(
         "seeded_auctions": 0.5,
         "average": 0.8,
         "magnet": 0.05,
+        "optimizer": "muon",
         "evaluate_every": 0,
     }
 )

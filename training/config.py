@@ -1,5 +1,6 @@
 """`Config`: everything that decides a run, read from TOML, with `--field value` on the command line."""
 
+import difflib
 import json
 import tomllib
 from collections.abc import Sequence
@@ -62,17 +63,20 @@ class Config(BaseModel):
     #: share of the auctions that open with a call drawn at random.
     seeded_auctions: Share = 0
 
-    #: positions of `start_from`'s play, in whole files, that the tower for cards is fitted to (0: self-play): this
-    #: share of them from so many of the last tricks, where cards are weighed over so many worlds and one that is worth
-    #: so many points more is to be e times as likely.
+    #: positions of `start_from`'s play, rounded up to files of 32,768 where they fill one, that the tower for cards is
+    #: fitted to (0: self-play): this share of them from so many of the last tricks, where cards are weighed over so
+    #: many worlds and one that is worth so many points more is to be e times as likely.
     lessons: Annotated[int, Field(ge=0, le=100_000_000)] = 0
     solved_share: Share = 0.6
     solved_tricks: Annotated[int, Field(ge=2, le=7)] = 4
     worlds: Annotated[int, Field(ge=1, le=10_000)] = 24
     lesson_points: Annotated[float, Field(gt=0)] = 10
+    #: in solved tricks before the last four, the power of the teacher's probability that a lesson's goes with: open
+    #: hands think too well of cards that need to know where the others are.
+    early_prior: Annotated[float, Field(ge=0, le=1)] = 0.3
 
-    #: what the policy's tower for cards reads: the observation's bits, or the cards by rank among those still out.
-    inputs: Literal["bits", "ranked"] = "bits"
+    #: what the policy's tower for cards reads: the observation's bits, or suits and cards in order.
+    inputs: Literal["bits", "ordered"] = "bits"
     #: widths of the hidden layers: of the policy's tower for cards and for calls, and of both of the critic.
     hidden: Widths = (256, 256)
     bid_hidden: Widths = (128, 128)
@@ -89,6 +93,8 @@ class Config(BaseModel):
     epochs: Positive = 2
     minibatch: Positive = 1024
     bid_minibatch: Positive = 1024
+    #: "adam", or "muon" for the matrices of hidden layers and Adam, at a fortieth of the rate, for the rest.
+    optimizer: Literal["adam", "muon"] = "adam"
     learning_rate: Rate = 2e-3
     final_learning_rate: Rate = 2e-5
     bid_learning_rate: Rate = 2e-3
@@ -138,8 +144,8 @@ class Config(BaseModel):
     @model_validator(mode="after")
     def _whole(self) -> "Config":
         decisions = self.tables * self.steps
-        for name in ("minibatch", "bid_minibatch"):
-            if getattr(self, name) > decisions:
+        for name, tower in (("minibatch", "play"), ("bid_minibatch", "bid")):
+            if getattr(self, name) > decisions and tower in self.learning and not self.lessons:
                 raise ValueError(f"{name} = {getattr(self, name)} exceeds the {decisions} decisions an iteration")
         if self.rule_opponents + self.past_opponents > 1:
             raise ValueError("rule_opponents and past_opponents are shares of the same deals and exceed 1 together")
@@ -218,7 +224,9 @@ def _sentence(error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(map(str, first["loc"][:1]))
     if first["type"] == "extra_forbidden":
-        return f"{key!r} is not a field of the configuration; there are {', '.join(Config.model_fields)}."
+        near = difflib.get_close_matches(key, Config.model_fields, 1)
+        meant = f"did you mean {near[0]!r}?  There" if near else "there"
+        return f"{key!r} is not a field of the configuration; {meant} are {', '.join(Config.model_fields)}."
     message = first["msg"].removeprefix("Value error, ").rstrip(".")
     return f"{key} = {repr(first['input'])[:80]}: {message[0].lower() + message[1:]}." if key else f"{message}."
 

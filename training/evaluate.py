@@ -48,7 +48,8 @@ def source_player(source: str, sample: bool = False, seed: int = 0) -> tuple[Pla
     if path.suffix == ".safetensors":
         loaded = checkpoint.load(path)
         return NetPlayer(loaded.policy(), name=Path(source).stem, sample=sample, seed=seed), loaded.rules
-    return Policy(source, sample=sample, seed=seed), None
+    policy = Policy(source, sample=sample, seed=seed)
+    return policy, Rules.preset(policy.presets[0]) if len(policy.presets) == 1 else None
 
 
 def opponent_player(name: str) -> Player:
@@ -119,7 +120,7 @@ def payoff_table(results: dict[str, dict[str, MatchResult]], console: Console) -
 
 
 def plot(results: dict[str, dict[str, MatchResult]], path: Path, title: str) -> None:
-    """Draw the payoffs with their intervals to a PNG file."""
+    """Draw the payoffs with their intervals to a file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -139,10 +140,10 @@ def plot(results: dict[str, dict[str, MatchResult]], path: Path, title: str) -> 
             )
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(results)), list(results))
-    axes.invert_yaxis()
+    axes.set_ylim(len(results) - 0.5, -0.5)
     axes.set_xlabel("points a deal, 95 % intervals")
     axes.set_title(title)
-    axes.legend()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
@@ -179,7 +180,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--regret", action="store_true", help="measure what the cards give away to open-card play")
     parser.add_argument("--sample", action="store_true", help="draw from the policy instead of its best action")
     parser.add_argument("--json", type=Path, help="write the results to this file")
-    parser.add_argument("--plot", type=Path, help="draw them to this PNG file")
+    parser.add_argument("--plot", type=Path, help="draw them to this file, by its suffix PNG, PDF or SVG")
     try:
         options = parser.parse_args(arguments)
         if options.pairs < 2:
@@ -201,7 +202,7 @@ def evaluate(options: Any, console: Console) -> None:
     """Play, print and write what the command line asks for."""
     player, trained = source_player(options.source, options.sample, options.seed)
     if trained is None and not options.rules:
-        raise ValueError("--rules is needed: an ONNX file does not name its preset.")
+        raise ValueError("--rules is needed: the file does not say for which one preset it was made.")
     rules = as_rules(options.rules) if options.rules else trained
     assert rules is not None
     names = [name.strip() for name in options.against.split(",") if name.strip()]

@@ -14,6 +14,7 @@ from training import ppo
 from training.config import Config
 from training.draws import words
 from training.group import Group
+from training.muon import ADAM_SHARE, Muon
 from training.rollout import Batch
 
 #: what `Learner.update` reports of each tower's steps, as their mean.
@@ -56,7 +57,7 @@ class Learner:
     Attributes:
         policy, critic: the networks that learn.
         average: a policy whose weights follow the policy's slowly (`Config.average`).
-        optimizers: Adam, by tower.
+        optimizers: of each tower with its critic: Adam, or Muon for the matrices and Adam for the rest.
 
     Args:
         group: the processes that learn together.
@@ -70,28 +71,63 @@ class Learner:
             self.critic = Critic.for_policy(policy, config.critic_hidden).to(config.device)
         self.policy = policy.to(config.device)
         self.average = copy.deepcopy(self.policy).requires_grad_(False)
-        self.optimizers = {
-            name: torch.optim.Adam(
-                [*getattr(self.policy, name).parameters(), *getattr(self.critic, name).parameters()],
-                lr=config.learning_rate,
-                eps=1e-5,
-            )
-            for name in TOWERS
-        }
+        self.optimizers = {name: self._optimizers(name) for name in TOWERS}
 
-    def begin_from(self, policy: PolicyNet, critic: Critic | None, towers: Sequence[str] = TOWERS) -> None:
+    def _optimizers(self, name: str) -> dict[str, torch.optim.Optimizer]:
+        tower, critic = getattr(self.policy, name), getattr(self.critic, name)
+        rest = [*tower.parameters(), *critic.parameters()]
+        if self.config.optimizer == "adam":
+            return {"adam": torch.optim.Adam(rest, eps=1e-5)}
+        matrices = [layer.weight for layer in (*tower.trunk, *critic[:-1]) if isinstance(layer, nn.Linear)]
+        turned = {id(weight) for weight in matrices}
+        rest = [parameter for parameter in rest if id(parameter) not in turned]
+        return {"muon": Muon(matrices), "adam": torch.optim.Adam(rest, eps=1e-5)}
+
+    def set_rate(self, name: str, rate: float) -> None:
+        """Give a tower's optimizers this learning rate."""
+        share = {"muon": 1.0, "adam": ADAM_SHARE if self.config.optimizer == "muon" else 1.0}
+        for kind, optimizer in self.optimizers[name].items():
+            for settings in optimizer.param_groups:
+                settings["lr"] = rate * share[kind]
+
+    def step(self, name: str, loss: Tensor, networks: Sequence[nn.Module], means: Tensor | None = None) -> Tensor:
+        """One step of a tower down a loss; `means`, summed over the group as the gradients are.
+
+        Args:
+            networks: those whose gradients are bounded, each by itself.
+        """
+        optimizers = self.optimizers[name].values()
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        means = self._reduce(networks, torch.zeros(0) if means is None else means)
+        for net in networks:
+            nn.utils.clip_grad_norm_(net.parameters(), self.config.max_gradient_norm)
+        for optimizer in optimizers:
+            optimizer.step()
+        return means
+
+    def begin_from(
+        self, policy: PolicyNet, critic: Critic | None, towers: Sequence[str] = TOWERS, source: str = "the other run"
+    ) -> None:
         """Take over some towers of another run, of the same shapes.
+
+        Args:
+            source: where they come from, for a refusal.
 
         Raises:
             ValueError: other shapes.
         """
-        try:
+        pairs = [(self.policy, policy)] if critic is None else [(self.policy, policy), (self.critic, critic)]
+        for mine, other in pairs:
             for name in towers:
-                getattr(self.policy, name).load_state_dict(getattr(policy, name).state_dict())
-                if critic is not None:
-                    getattr(self.critic, name).load_state_dict(getattr(critic, name).state_dict())
-        except RuntimeError as error:
-            raise ValueError("The networks to start from have other shapes than this configuration's.") from error
+                wanted, given = mine.architecture()[name], other.architecture()[name]
+                if wanted != given:
+                    kind = f"{name} tower" if mine is self.policy else f"critic of the {name} tower"
+                    raise ValueError(f"The {kind} of {source} has other shapes than this run's: {given}, not {wanted}.")
+        for mine, other in pairs:
+            for name in towers:
+                getattr(mine, name).load_state_dict(getattr(other, name).state_dict())
         self.average.load_state_dict(self.policy.state_dict())
 
     def update(
@@ -121,8 +157,7 @@ class Learner:
         self, name: str, batch: Batch, smallest: int, now: Schedule, iteration: int
     ) -> dict[str, float | None]:
         config, group = self.config, self.group
-        for settings in self.optimizers[name].param_groups:
-            settings["lr"] = now.learning_rate
+        self.set_rate(name, now.learning_rate)
         explained = ppo.explained_variance(batch.values, batch.targets)
         batch = Batch(*(getattr(batch, key).to(config.device) for key in Batch.__dataclass_fields__))
         advantages = ppo.standardise(batch.advantages, group)
@@ -165,7 +200,6 @@ class Learner:
     ) -> Tensor:
         """One gradient step; the means over the group's minibatch of the first five of `LOSSES`."""
         config, tower = self.config, getattr(self.policy, name)
-        optimizer = self.optimizers[name]
         bits = batch.bits.index_select(0, chosen).float()
         count = self.group.sums(len(chosen))[0] if self.group.size > 1 else float(len(chosen))
         value_error = (self.critic.values(name, bits) - batch.targets[chosen]).square().sum()
@@ -185,22 +219,16 @@ class Learner:
         loss = policy_loss + 0.5 * value_error - entropy_weight * spread + 0.5 * config.value_weight * own_error
         if anchor is not None:
             loss = loss + config.magnet * ppo.divergence(log_probs, anchor[chosen]).sum()
-        optimizer.zero_grad(set_to_none=True)
-        (loss / count).backward()
         sums = torch.stack([policy_loss, 0.5 * value_error, spread]).detach()
         means = torch.cat([sums, moved.detach().to(sums)]) / count
-        means = self._reduce(optimizer, means)
-        # The networks share no weight: Adam makes the scale of each loss against the other irrelevant.
-        for net in (tower, getattr(self.critic, name)):
-            nn.utils.clip_grad_norm_(net.parameters(), config.max_gradient_norm)
-        optimizer.step()
-        return means.cpu()
+        # The networks share no weight: either optimizer makes the scale of each loss against the other irrelevant.
+        return self.step(name, loss / count, (tower, getattr(self.critic, name)), means).cpu()
 
-    def _reduce(self, optimizer: torch.optim.Optimizer, means: Tensor) -> Tensor:
+    def _reduce(self, networks: Sequence[nn.Module], means: Tensor) -> Tensor:
         """Sum gradients and means over the group, in one message."""
         if self.group.size == 1:
             return means
-        gradients = [p.grad for p in optimizer.param_groups[0]["params"] if p.grad is not None]
+        gradients = [p.grad for net in networks for p in net.parameters() if p.grad is not None]
         flat = self.group.sum_(torch.cat([means, *(gradient.flatten() for gradient in gradients)]))
         pieces = flat[len(means) :].split([gradient.numel() for gradient in gradients])
         for gradient, piece in zip(gradients, pieces, strict=True):
@@ -215,9 +243,9 @@ class Learner:
     def tensors(self) -> dict[str, Tensor]:
         """Moments of the optimizers and the slow average; `models.checkpoint` saves policy and critic."""
         kept = {f"average.{key}": value for key, value in self.average.state_dict().items()}
-        for name, optimizer in self.optimizers.items():
+        for label, optimizer in self._labelled():
             moments = optimizer.state_dict()["state"]
-            kept |= {f"optimizer.{name}.{i}.{key}": v for i, slot in moments.items() for key, v in slot.items()}
+            kept |= {f"optimizer.{label}.{i}.{key}": v for i, slot in moments.items() for key, v in slot.items()}
         return kept
 
     def restore(self, policy: PolicyNet, critic: Critic, tensors: Mapping[str, Tensor]) -> None:
@@ -229,23 +257,26 @@ class Learner:
         self.policy.load_state_dict(policy.state_dict())
         self.critic.load_state_dict(critic.state_dict())
         self.average.load_state_dict(_section(tensors, "average"))
-        for name, optimizer in self.optimizers.items():
+        for label, optimizer in self._labelled():
             slots: dict[int, dict[str, Tensor]] = {}
-            for label, value in _section(tensors, f"optimizer.{name}").items():
-                i, key = label.split(".")
+            for place, value in _section(tensors, f"optimizer.{label}").items():
+                i, key = place.split(".")
                 slots.setdefault(int(i), {})[key] = value
             parameters = optimizer.param_groups[0]["params"]
             for i, slot in slots.items():
                 shape = parameters[i].shape if i in range(len(parameters)) else None
-                if {key: value.shape for key, value in slot.items()} != {
-                    "step": torch.Size(()),
-                    "exp_avg": shape,
-                    "exp_avg_sq": shape,
-                }:
+                wanted = {"momentum": shape}
+                if isinstance(optimizer, torch.optim.Adam):
+                    wanted = {"step": torch.Size(()), "exp_avg": shape, "exp_avg_sq": shape}
+                if {key: value.shape for key, value in slot.items()} != wanted:
                     raise ValueError(f"the moments of weight {i} do not fit")
                 if not all(bool(torch.isfinite(value).all()) for value in slot.values()):
                     raise ValueError(f"the moments of weight {i} are not finite numbers")
             optimizer.load_state_dict(optimizer.state_dict() | {"state": slots})
+
+    def _labelled(self) -> list[tuple[str, torch.optim.Optimizer]]:
+        """Every optimizer by the name its moments are kept under."""
+        return [(f"{name}.{kind}", optimizer) for name in TOWERS for kind, optimizer in self.optimizers[name].items()]
 
 
 def _section(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:

@@ -2,7 +2,8 @@
 
 In the first tricks a lesson says what the policy did.  In the last ones each card is worth its exact value with open
 hands, in the mean over worlds that fit what the seat knows (`belote_env.players.beliefs`), and the likelier the more
-it is worth: what a search finds there, a network can learn.
+it is worth: what a search finds there, a network can learn.  Where more than the last four tricks are solved, the
+teacher's own probabilities count as well (`Config.early_prior`).
 
 Lessons lie in files of `PER_FILE`, each written whole and decided by seed and number alone: a run that was stopped
 makes those that are missing.
@@ -39,12 +40,14 @@ PER_FILE = 32_768
 _AT_ONCE = 25_000
 #: Worlds dealt for each one weighed; a third of what a search affords at the table, for as many more lessons.
 _DEALT_FOR_ONE = 3
+#: The last tricks, in which a card is worth what it is with open hands, whatever the teacher thinks of it.
+_OPEN_TRICKS = 4
 
 
 #: Fields of a configuration that decide what its lessons are.
 _DECIDING = (
     *("seed", "rules", "reward", "learn", "bidders", "players", "rule_opponents", "past_opponents", "seeded_auctions"),
-    *("solved_share", "solved_tricks", "worlds", "lesson_points", "tables", "steps"),
+    *("solved_share", "solved_tricks", "worlds", "lesson_points", "early_prior", "tables", "steps"),
 )
 
 
@@ -73,6 +76,11 @@ class Lessons:
 def file_of(path: Path, number: int) -> Path:
     """Where lessons of a number lie in a run's directory."""
     return path / "lessons" / f"{number:04}.npz"
+
+
+def per_file(config: Config) -> int:
+    """How many lessons a file holds: fewer only where a run has fewer."""
+    return min(PER_FILE, config.lessons)
 
 
 def origin(config: Config, teacher: PolicyNet, size: int) -> str:
@@ -140,8 +148,10 @@ def _lessons(config: Config, rules: Rules, policy: PolicyNet, number: int, size:
         slots = framed_actions(np.tile(np.arange(N_CARDS), len(rows)), np.repeat(frames[rows], N_CARDS))
         framed = np.empty_like(values)
         np.put_along_axis(framed, slots.reshape(values.shape), values, axis=1)
-        worth = torch.from_numpy(np.where(legal[rows], framed / config.lesson_points, FILL))
-        targets[rows] = torch.softmax(worth, 1).numpy()
+        worth = framed / config.lesson_points
+        early = ~in_last(states[rows], _OPEN_TRICKS)
+        worth[early] += config.early_prior * np.log(np.maximum(targets[rows][early], 1e-8))
+        targets[rows] = torch.softmax(torch.from_numpy(np.where(legal[rows], worth, FILL)), 1).numpy()
     return {
         "bits": np.packbits(observations, axis=1),
         "legal": np.packbits(legal, axis=1),

@@ -1,6 +1,6 @@
-"""Release what runs have made: `python -m training.release NAME RUN [RUN ...]`.
+"""Release what runs have made: `python -m training.release NAME RUN [RUN ...] [--into INTO]`.
 
-Writes models/released/NAME, from the runs in their order; the last one made the policy:
+Writes models/released/NAME, or INTO/NAME, from the runs in their order; the last one made the policy:
 
     weights.safetensors   policy, and the critic where the last run trained one
     policy.onnx           the same policy for `belote_env.players.Policy`, without torch
@@ -85,12 +85,13 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status."""
     parser = Parser(prog="python -m training.release", description=__doc__.splitlines()[0])
     parser.add_argument("name", help="of the release, as players are named")
+    parser.add_argument("--into", type=Path, default=RELEASED, help="write into INTO/NAME (models/released)")
     parser.add_argument("runs", nargs="+", type=Path, help="directories of finished runs, in their order")
     try:
         options = parser.parse_args(arguments)
         if not options.name.replace("-", "").isalnum():
             parser.error(f"{options.name!r} is not a name of letters, digits and hyphens")
-        print(release(options.name, options.runs, RELEASED))
+        print(release(options.name, options.runs, options.into))
     except (OSError, ValueError) as error:
         return refuse(sentence(error))
     return 0

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from rich.console import Console
 from rich.progress import Progress
-from torch import Tensor, nn
+from torch import Tensor
 
 from belote_env.observation import varying_columns
 from belote_env.rules import as_rules
@@ -55,8 +55,8 @@ class Study:
         if unit != config.unit:
             raise ValueError(f"unit = {config.unit}: the values of {teacher.path} count in {unit} points.")
         self.columns: np.ndarray = columns
-        self.origin = lessons.origin(config, self.teacher, lessons.PER_FILE)
-        files = [lessons.file_of(path, number) for number in range(-(-config.lessons // lessons.PER_FILE))]
+        self.origin = lessons.origin(config, self.teacher, lessons.per_file(config))
+        files = [lessons.file_of(path, number) for number in range(-(-config.lessons // lessons.per_file(config)))]
         kept = {file: lessons.read(file, self.origin) for file in files if file.is_file()}
         missing = [number for number, file in enumerate(files) if file not in kept]
         self._make(path, missing, console)
@@ -66,7 +66,7 @@ class Study:
 
     def _make(self, path: Path, missing: list[int], console: Console) -> None:
         """Make the files of these numbers, by as many processes as `config.threads` says."""
-        config, teacher, size = self.config, self.teacher, lessons.PER_FILE
+        config, teacher, size = self.config, self.teacher, lessons.per_file(self.config)
         with Progress(console=console, disable=not missing) as progress:
             task = progress.add_task(f"lessons, {size:,} a file", total=len(missing))
             if config.threads == 1:
@@ -89,9 +89,8 @@ class Study:
         Raises:
             Diverged: a loss or a weight is not finite.
         """
-        config, tower, optimizer = self.config, learner.policy.play, learner.optimizers["play"]
-        for settings in optimizer.param_groups:
-            settings["lr"] = now.learning_rate
+        config, tower = self.config, learner.policy.play
+        learner.set_rate("play", now.learning_rate)
         share = config.epochs * len(self.lessons) / config.iterations
         first, end = int(share * iteration), int(share * (iteration + 1))
         seen = []
@@ -105,10 +104,7 @@ class Study:
             log_probs = masked_log_softmax(logits, mask)
             loss = -(targets * log_probs).sum(1).mean()
             value_loss = 0.5 * (values - taught).square().mean()
-            optimizer.zero_grad(set_to_none=True)
-            (loss + config.value_weight * value_loss).backward()
-            nn.utils.clip_grad_norm_(tower.parameters(), config.max_gradient_norm)
-            optimizer.step()
+            learner.step("play", loss + config.value_weight * value_loss, [tower])
             moved = loss + (targets * targets.clamp(min=1e-9).log()).sum(1).mean()  # KL(targets ‖ policy)
             seen.append(torch.stack([loss, value_loss, entropy(log_probs).mean(), moved]).detach())
         means = torch.stack(seen).mean(0).cpu()

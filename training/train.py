@@ -131,10 +131,10 @@ def _train(config: Config, path: Path, resume: bool, console: Console, stop_afte
                 critic = given.critic() if "critic" in given.architecture else None
                 if config.lessons:  # the cards are learned anew, perhaps by a tower of another shape
                     critic, towers = None, ("bid",)
-                learner.begin_from(given.policy(), critic, towers)
+                learner.begin_from(given.policy(), critic, towers, source)
 
     teacher = checkpoints.load(config.start_from, config.rules) if config.lessons else None
-    origin = lessons.origin(config, teacher.policy(), lessons.PER_FILE) if teacher else None
+    origin = lessons.origin(config, teacher.policy(), lessons.per_file(config)) if teacher else None
     if loaded and loaded.extra.get("lessons") != origin:
         raise ValueError(f"{config.start_from} is not what {path} was started from: resume it with the same.")
 
@@ -253,6 +253,7 @@ def _finish(
 ) -> None:
     """Write and measure the policy that a run has made."""
     runs.save_policy(path / runs.POLICY, learner, rules, counters, config)
+    plot_run(path / runs.LOG, path / runs.CURVES, config.name)
     results = dict(measure(candidate(config, learner), OPPONENTS, rules, config.final_deals))
     runs.write_json(
         path / "result.json",

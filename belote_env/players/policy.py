@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from belote_env.frames import real_actions
 from belote_env.observation import LAYOUT_DIGEST, SIZE, observe_batch
 from belote_env.players.player import Actions, Player, States
-from belote_env.rules import Rules, as_rules
+from belote_env.rules import PRESETS, Rules, as_rules
 from belote_env.rulings import shown, whole_number
 
 #: Logit of an illegal action.
@@ -123,11 +124,21 @@ class Policy(Player):
                 f"{self._path} was made for observation layout {fields['layout']}, here it is {LAYOUT_DIGEST}"
             )
 
+    @property
+    def presets(self) -> list[str]:
+        """The presets it was made for; none where the file does not say, or names other rules."""
+        found = []
+        for name in PRESETS:
+            with suppress(ValueError):  # one that is not played yet
+                if Rules.preset(name).digest in (self._digests or ()):
+                    found.append(name)
+        return found
+
     def start(self, rules: Rules | str) -> None:
         """Take a seat; ValueError at a table of rules the policy was not made for."""
         rules = as_rules(rules)
         if self._digests is not None and rules.digest not in self._digests:
-            made = ", ".join(self._digests)
+            made = ", ".join(map(repr, self.presets)) or ", ".join(self._digests)
             raise ValueError(f"{self.name} was made for rules {made}, not for {rules.name!r} ({rules.digest})")
         if rules.n_actions != self.actions:
             raise ValueError(f"{self.name} has {self.actions} actions, {rules.name!r} has {rules.n_actions}")

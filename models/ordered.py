@@ -1,9 +1,10 @@
-"""`RankedInputs`: what a seat sees with its cards written by their rank among those still out.
+"""`OrderedInputs`: what a seat sees with its suits and cards in the order of what they are worth to it.
 
-A ten is a master once the ace is gone.  A layer of bits by name would have to count that suit by suit; here the
-cards still out, one's own, on the table or hidden, move to the places they have among themselves, place 0 the highest,
-and the policy's logits move back to the cards.  With them goes what a player counts: the points of each card, which
-own cards take the trick, how far the contract is.
+A ten is a master once the ace is gone, and a suit that is led asks the same of a seat whatever its slot.  A layer of
+bits by name would have to learn that card by card and suit by suit.  Here trump comes first, then the suit that is
+led, then the others by the seat's own cards; the cards still out, one's own, on the table or hidden, move to the places
+they have among themselves, place 0 the highest; and the policy's logits move back to the cards.  With them goes what a
+player counts: the points of each card, which own cards take the trick, how far the contract is.
 """
 
 import numpy as np
@@ -26,6 +27,9 @@ def _span(first: str, last: str) -> slice:
 #: Rows of 32 that are written by rank: own cards, three on the table, three of hidden ones, and the points of a card
 #: in tens, own cards that take the trick, the card that wins it so far.
 RANKED = 1 + 3 + 3 + 3
+#: Fields of which each slot has some bits, written suit by suit: cards that are gone and their tricks by name, who is
+#: known to have none, bids.
+_BY_SLOT = ("played_me", "played_next", "played_partner", "played_previous", "trick_1", "trick_2", "trick_4")
 #: Thermometers of points: what the takers still want, once for them and once for the others; what the others can spare
 #: of the points in play; the points on the table.
 _WANTED, _ON_TABLE = torch.arange(-20.0, 100.0, 4.0), torch.arange(2.0, 50.0, 4.0)
@@ -34,8 +38,8 @@ _UNITS = torch.tensor([50.0, 50.0, 20.0])
 _DISTANCES = 3 * len(_WANTED) + len(_ON_TABLE) + len(_UNITS)
 
 
-def ranked_size(columns: int) -> int:
-    """How many inputs `RankedInputs` makes of so many columns."""
+def ordered_size(columns: int) -> int:
+    """How many inputs `OrderedInputs` makes of so many columns."""
     return columns + (RANKED - 7) * N_CARDS + _DISTANCES
 
 
@@ -44,7 +48,7 @@ def _member(sets: NDArray[np.int64]) -> Tensor:
     return torch.tensor((sets[:N_CARDS, None] >> np.arange(N_CARDS)) & 1, dtype=torch.float32)
 
 
-class RankedInputs(nn.Module):
+class OrderedInputs(nn.Module):
     """Bits of the columns that a tower for cards reads → numbers for its first layer.
 
     Args:
@@ -54,12 +58,12 @@ class RankedInputs(nn.Module):
         ValueError: columns that do not rise or lie outside the observation, or lack one that is needed.
     """
 
-    #: The fields of cards, with which an observation begins: own ones, those gone, on the table, tricks of those gone,
-    #: hidden ones; and the columns behind them.
+    #: The fields of cards, with which an observation begins: own ones, those gone, on the table, hidden ones.
     HAND, GONE = _span("hand", "hand"), _span("played_me", "played_previous")
-    TABLE, TRICKS = _span("table_next", "table_previous"), _span("trick_1", "trick_4")
-    HIDDEN = _span("possible_next", "possible_previous")
-    REST = slice(HIDDEN.stop, SIZE)
+    TABLE, HIDDEN = _span("table_next", "table_previous"), _span("possible_next", "possible_previous")
+    #: What decides the order of the suits, the first most: trump, led, how many own cards, and a bit for each of eight
+    #: places, own cards before hidden ones.
+    TRUMP, LED, COUNT, OWN = 2.0**21, 2.0**20, 2.0**16, 2.0**8
     #: Points of all cards in a suit contract (rules 1.2), and what is wanted where no bid names a number.
     ALL_POINTS, MORE_THAN_HALF = 152.0, 82.0
     #: A thermometer of trick points has a bit for so many.
@@ -68,19 +72,19 @@ class RankedInputs(nn.Module):
     def __init__(self, columns: NDArray[np.int64]) -> None:
         super().__init__()
         if not (columns[0] >= 0 and columns[-1] < SIZE and (np.diff(columns) > 0).all()):
-            raise ValueError(f"the columns of ranked inputs rise within 0..{SIZE - 1}")
+            raise ValueError(f"the columns of ordered inputs rise within 0..{SIZE - 1}")
         at = {int(column): place for place, column in enumerate(columns)}
         needed = [*range(self.HIDDEN.stop)]
-        for name in ("winner", "taker", "belote", "points_us", "points_them"):
+        for name in ("leader", "winner", "taker", "belote", "points_us", "points_them"):
             needed += range(OFFSETS[name], OFFSETS[name] + _SIZES[name])
         if not at.keys() >= set(needed):
             raise ValueError(
-                "ranked inputs need all columns of the cards, the winner, the taker, belote and the points"
+                "ordered inputs need all columns of the cards, leader, winner, taker, belote and the points"
             )
         strains = [(strain, at.get(OFFSETS["strain"] + strain)) for strain in (NO_TRUMP, ALL_TRUMP)]
         #: strains that rank otherwise than trump in slot 0, and their columns
         self.strains = [(strain, place) for strain, place in strains if place is not None]
-        self.winner = at[OFFSETS["winner"]]
+        self.leader, self.winner = at[OFFSETS["leader"]], at[OFFSETS["winner"]]
 
         def constant(name: str, value: Tensor) -> None:
             self.register_buffer(name, value, persistent=False)
@@ -92,7 +96,12 @@ class RankedInputs(nn.Module):
             for name, table in tables.items():
                 constant(f"{name}_{strain}", table - getattr(self, f"{name}_0") if strain else table.contiguous())
         constant("sums", self._sums(at))
-        constant("slots", torch.arange(N_CARDS) // 8 * 8)
+        by_slot = self._by_slot(at)
+        moved = {*range(self.HAND.stop), *by_slot.flatten().tolist()}
+        moved.update(*(range(fields.start, fields.stop) for fields in (self.TABLE, self.HIDDEN)))
+        constant("by_slot", by_slot)
+        constant("rest", torch.tensor([place for place in range(len(columns)) if place not in moved]))
+        constant("earlier", torch.ones(4, 4).tril(-1))
         constant("levels", torch.tensor(LEVEL_VALUES, dtype=torch.float32))
         constant("wanted", _WANTED)
         constant("on_table", _ON_TABLE)
@@ -120,6 +129,14 @@ class RankedInputs(nn.Module):
             numbers[self.TABLE, 6 + 2 * k] = -points.repeat(3)
         return whole[list(at)]
 
+    @staticmethod
+    def _by_slot(at: dict[int, int]) -> Tensor:
+        """(4, m) places among the columns of what each slot has of itself."""
+        bits = [[OFFSETS[name] + 8 * slot + rank for slot in range(4)] for name in _BY_SLOT for rank in range(8)]
+        bits += [[OFFSETS["voids"] + 4 * who + slot for slot in range(4)] for who in range(3)]
+        bits += [[OFFSETS["auction"] + 8 * level + slot for slot in range(4)] for level in range(len(LEVEL_VALUES))]
+        return torch.tensor([[at[bit] for bit in row] for row in bits if at.keys() >= set(row)]).T.contiguous()
+
     def _by_strain(self, name: str, bits: Tensor, of: Tensor | None = None) -> Tensor:
         """A table of the strain in each row, or `of` times it."""
         table: Tensor = getattr(self, f"{name}_0")
@@ -136,23 +153,37 @@ class RankedInputs(nn.Module):
             bits: (n, K) float32, 0 or 1, in the canonical frame.
 
         Returns:
-            inputs, (n, `ranked_size(K)`) float32; places, (n, 32) int64, of each card: slot · 8 + how many of the
-            cards still out rank above it in its suit, 32 for a card that is gone.
+            inputs, (n, `ordered_size(K)`) float32; places, (n, 32) int64, of each card: 8 · place of its suit + how
+            many of the cards still out rank above it in the suit, 32 for a card that is gone.
         """
         sums, bids, numbers = (bits @ self.sums).split([N_CARDS, len(self.levels), 7 + 2 * len(self.strains)], 1)
         out = (sums > 0).float()
-        places = torch.where(out > 0, self._by_strain("above", bits, out).long() + self.slots, N_CARDS)
+        above = self._by_strain("above", bits, out)
         hand, table, hidden = bits[:, self.HAND], bits[:, self.TABLE], bits[:, self.HIDDEN]
+        suits = self._order(bits, above, hand, table, hidden)
+        places = torch.where(out > 0, above.long() + 8 * suits.repeat_interleave(8, 1), N_CARDS)
         best = (table.view(-1, 3, N_CARDS) * bits[:, self.winner + 1 : self.winner + 4, None]).sum(1)
         takes = torch.where(best.sum(1, keepdim=True) > 0, self._by_strain("takes", bits, best), 1.0) * hand
         cards = torch.cat([hand, table, hidden, self._by_strain("points", bits) * out / 10, takes, best], 1)
         ranked = torch.zeros(len(bits), RANKED, N_CARDS + 1, device=bits.device)
         ranked.scatter_(2, places[:, None].expand(-1, RANKED, -1), cards.view(-1, RANKED, N_CARDS))
         rows = ranked[:, :, :N_CARDS].flatten(1)
-        return torch.cat(
-            [rows, bits[:, self.GONE], bits[:, self.TRICKS], bits[:, self.REST], *self._distances(bits, bids, numbers)],
-            1,
-        ), places
+        own = bits[:, self.by_slot.flatten()].view(len(bits), 4, -1)
+        by_suit = torch.zeros_like(own).scatter_(1, suits[:, :, None].expand_as(own), own).flatten(1)
+        return torch.cat([rows, by_suit, bits[:, self.rest], *self._distances(bits, bids, numbers)], 1), places
+
+    def _order(self, bits: Tensor, above: Tensor, hand: Tensor, table: Tensor, hidden: Tensor) -> Tensor:
+        """(n, 4) int64, the place of each slot's suit: how many suits come before it."""
+        weight = torch.exp2(7 - above)
+        unseen = hidden.view(-1, 3, N_CARDS).amax(1)
+        led = (table.view(-1, 3, N_CARDS) * bits[:, self.leader + 1 : self.leader + 4, None]).sum(1)
+        key = hand * (weight * self.OWN + self.COUNT) + unseen * weight + led * self.LED
+        key = key.view(-1, 4, 8).sum(2)
+        key[:, 0] += self.TRUMP  # slot 0 is trump's
+        for _, place in self.strains:  # where a suit is trump
+            key[:, 0] -= self.TRUMP * bits[:, place]
+        mine, other = key[:, :, None], key[:, None, :]
+        return ((other > mine) | ((other == mine) & (self.earlier > 0))).sum(2)
 
     def _distances(self, bits: Tensor, bids: Tensor, numbers: Tensor) -> list[Tensor]:
         """How far the takers are from what they bid, (n, …) each.
