@@ -63,3 +63,15 @@ def test_it_has_the_hidden_matrices_and_adam_the_rest():
     ]
     both = {id(parameter) for group in (muon, adam) for parameter in group["params"]}
     assert both == {id(p) for net in (learner.policy.play, learner.critic.play) for p in net.parameters()}
+
+
+def test_moments_of_another_optimizer_are_refused():
+    rules = Rules.preset("classic")
+    muon, adam = (Learner(TINY.model_copy(update={"optimizer": name}), rules) for name in ("muon", "adam"))
+    bits = torch.ones(4, len(muon.policy.play.columns))
+    muon.step("play", muon.policy.play(bits)[0].sum(), [muon.policy.play])
+    kept = muon.tensors()
+    muon.restore(muon.policy, muon.critic, kept)
+    assert set(muon.tensors()) == set(kept) and any("muon" in key for key in kept)
+    with pytest.raises(ValueError, match="the moments are of other optimizers"):
+        adam.restore(muon.policy, muon.critic, kept)

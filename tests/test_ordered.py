@@ -43,11 +43,11 @@ def still_out(state, slot, frame, on_table):
     return [there for card, there in framed if card not in gone or there in on_table]
 
 
-def order_of_suits(state, seat, observation, frame):
+def order_of_suits(state, observation, frame):
     """Slots: trump's, the suit that is led, then those of which the seat has most, highest, highest hidden."""
     table = table_of(observation)
     led = table[min(table)] // 8 if table else None  # the first to play sits nearest behind the viewer
-    hand = {card % 32 for card in np.flatnonzero(observation[OFFSETS["hand"] : OFFSETS["hand"] + 32]).tolist()}
+    hand = set(np.flatnonzero(observation[OFFSETS["hand"] : OFFSETS["hand"] + 32]).tolist())
     hidden = sum(observation[OFFSETS[f"possible_{who}"] :][:32].astype(int) for who in ("next", "partner", "previous"))
 
     def worth(slot):
@@ -62,13 +62,13 @@ def order_of_suits(state, seat, observation, frame):
 @pytest.mark.parametrize("preset", RULES)
 def test_suits_lie_in_order_and_what_they_have_goes_with_them(preset):
     rules = Rules.preset(preset)
-    states, seats, observations, _, frames, inputs, places = at_play(rules, 400, 4)
+    states, _seats, observations, _, frames, inputs, places = at_play(rules, 400, 4)
     moved = set()
     columns = varying_columns(rules, "play").tolist()
     fields = [*(OFFSETS[name] for name in ("played_me", "played_next", "played_partner", "played_previous"))]
     fields += [OFFSETS[name] for name in ("trick_1", "trick_2", "trick_4")]
     for i in range(len(states)):
-        expected = order_of_suits(states[i], int(seats[i]), observations[i], frames[i])
+        expected = order_of_suits(states[i], observations[i], frames[i])
         bits, by_suit = observations[i], inputs[i, RANKED * 32 :]
         own = by_suit[: 4 * (len(by_suit) // 4)]
         for place, slot in enumerate(expected):
@@ -91,7 +91,7 @@ def test_cards_lie_by_their_rank_among_those_still_out(preset):
     states, seats, observations, _, frames, inputs, places = at_play(rules, 400)
     assert len(states) > 100
     for i, (state, seat) in enumerate(zip(states, seats.tolist(), strict=True)):
-        place_of = {slot: k for k, slot in enumerate(order_of_suits(state, seat, observations[i], frames[i]))}
+        place_of = {slot: k for k, slot in enumerate(order_of_suits(state, observations[i], frames[i]))}
         strain = int(state["strain"])
         gone = {card for s in range(4) for card in cards_of(int(state["played"][s]))}
         table = table_of(observations[i])

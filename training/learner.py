@@ -257,6 +257,9 @@ class Learner:
         self.policy.load_state_dict(policy.state_dict())
         self.critic.load_state_dict(critic.state_dict())
         self.average.load_state_dict(_section(tensors, "average"))
+        labels = tuple(f"optimizer.{label}." for label, _ in self._labelled())
+        if any(key.startswith("optimizer.") and not key.startswith(labels) for key in tensors):
+            raise ValueError("the moments are of other optimizers")
         for label, optimizer in self._labelled():
             slots: dict[int, dict[str, Tensor]] = {}
             for place, value in _section(tensors, f"optimizer.{label}").items():
